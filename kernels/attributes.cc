@@ -1,4 +1,4 @@
-// Reading and checking packed attributes.
+// Reads and checks packed attributes.
 #include "kernels/attributes.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-// Fields are copied as they lie.
+// Fields are copied without conversion.
 static_assert(std::endian::native == std::endian::little);
 constexpr uint32_t kVersionBits = 8;
 

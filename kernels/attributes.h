@@ -1,9 +1,9 @@
-// What an op is told beside its tensors, as packed bytes that a schema describes.
+// Attributes of an op as packed bytes, described by a schema.
 //
 //   bytes := field*        in the schema's order, little-endian, no padding
 //
-// A schema only ever grows at its end: bytes of an older version are complete with the defaults of
-// what they lack.
+// A schema only grows at its end. Bytes of an older version are completed with the defaults of the
+// missing fields.
 #pragma once
 
 #include <cstdint>
@@ -26,37 +26,38 @@ size_t byte_size(AttributeType type);
 struct AttributeField {
   std::string name;
   AttributeType type = AttributeType::Float32;
-  std::optional<double> fallback = {};  ///< None: it must be given.
-  uint32_t since = 1;        ///< The version that brought it; never falls along a schema.
-  std::string meaning = {};  ///< For people, as in "added to the variance".
+  std::optional<double> fallback = {};  ///< None: the field is required.
+  uint32_t since = 1;                   ///< The version that added it; ascending along a schema.
+  std::string meaning = {};             ///< Human-readable, as in "added to the variance".
 };
 
 struct AttributeSchema {
-  uint32_t number = 0;  ///< Unique among ops and never used again; 0 when there are no fields.
+  uint32_t number = 0;  ///< Unique among ops and never reused; 0 if there are no fields.
   std::vector<AttributeField> fields = {};
 
   uint32_t version() const { return fields.empty() ? 0 : fields.back().since; }
-  /// What callers name: number * 256 + version. 0: none.
+  /// Returns the id that callers pass: number * 256 + version; 0: no fields.
   uint32_t id() const { return number * 256 + version(); }
-  /// Size of all fields up to `version`.
+  /// Returns the size of all fields up to `version`.
   size_t byte_size_of(uint32_t version) const;
   size_t offset_of(size_t field) const;
-  /// Whether bytes of this version are complete for it, or become so by defaults.
+  /// Returns whether bytes of this version are complete, or become so by defaults.
   bool has_version(uint32_t version) const;
 };
 
-/// Fields of bytes that check_attributes accepted. Borrows both.
+/// Fields of bytes accepted by check_attributes(). Borrows both arguments.
 class Attributes {
  public:
   Attributes(const AttributeSchema& schema, std::span<const std::byte> bytes)
       : schema_(&schema), bytes_(bytes) {}
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  /// The same bytes by a schema that begins with the fields of this one.
+  /// Returns the same bytes under a schema that begins with the fields of this one.
   Attributes by(const AttributeSchema& longer) const { return {longer, bytes_}; }
-  /// As float64, so that a default is not rounded to the field's type. REQUIRES: a float field.
+  /// Returns the value as float64, so that a default is not rounded to the field's type. Requires a
+  /// float field.
   double number(std::string_view name) const;
-  /// REQUIRES: a field of that name and type.
+  /// Requires a field of that name and type.
   template <typename T>
   T get(std::string_view name) const {
     T value{};
@@ -75,7 +76,7 @@ class Attributes {
     if constexpr (std::is_same_v<T, float>) return AttributeType::Float32;
     if constexpr (std::is_same_v<T, double>) return AttributeType::Float64;
   }
-  /// Null when the bytes end before it.
+  /// Returns null if the bytes end before the field.
   const std::byte* find(std::string_view name, AttributeType type) const;
   double fallback(std::string_view name) const;
 
@@ -83,9 +84,8 @@ class Attributes {
   std::span<const std::byte> bytes_;
 };
 
-/// InvalidArgument naming what does not fit: another schema, a version that this build does not
-/// know, a wrong number of bytes, a field that has no default and is not given. schema_id 0 with no
-/// bytes is every default.
+/// InvalidArgument names the problem: another schema, an unknown version, a wrong number of bytes,
+/// a missing field without a default. schema_id 0 without bytes means all defaults.
 Status check_attributes(const AttributeSchema& schema, uint32_t schema_id,
                         std::span<const std::byte> bytes);
 

@@ -1,5 +1,5 @@
-// Gathers what the build made of kernels/*/*.cu and what kernels/*/*.cc declare. The lists are
-// written by cmake/GpuemuOps.cmake.
+// Collects the PTX that the build made from kernels/*/*.cu and the declarations of kernels/*/*.cc.
+// cmake/GpuemuOps.cmake writes the lists.
 #include "kernels/catalog.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace gpuemu {
 namespace kernels {
-// Each is defined in a source that the build makes from the kernel's PTX.
+// Each is defined in a source that the build generates from the kernel's PTX.
 #define GPUEMU_MODULE(name) extern const BuiltinKernel k_##name;
 #include "modules.def"
 #undef GPUEMU_MODULE

@@ -1,6 +1,6 @@
-// The operators that come with gpuemu: CUDA sources compiled to PTX at build time. In a
-// configuration they are `source = "builtin:NAME"`, with one entry per dtype, NAME_float32,
-// NAME_float16, NAME_bfloat16.
+// The operators built into gpuemu: CUDA sources compiled to PTX at build time. In a configuration
+// they are `source = "builtin:NAME"`, with one entry per dtype: NAME_float32, NAME_float16,
+// NAME_bfloat16.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace gpuemu {
 
 struct BuiltinKernel {
   std::string_view name;    ///< "softmax"
-  std::string_view file;    ///< Source, relative to the project: "kernels/softmax/softmax.cu".
-  std::string_view packed;  ///< Its PTX as tools/embed_ptx.py packs it.
+  std::string_view file;    ///< Path in the source tree: "kernels/softmax/softmax.cu".
+  std::string_view packed;  ///< Its PTX, packed by tools/embed_ptx.py.
   size_t ptx_bytes;         ///< Size of the unpacked PTX.
 
-  /// The PTX; unpacking the longest, 0.9 MB, takes 5 ms.
+  /// Returns the PTX. Unpacking the longest, 0.9 MB, takes 5 ms.
   std::string ptx() const;
 };
 
 /// Sorted by name.
 std::span<const BuiltinKernel> builtin_kernels();
-/// Null when there is none of that name.
+/// Returns null if there is none of that name.
 const BuiltinKernel* find_builtin(std::string_view name);
 
 }  // namespace gpuemu

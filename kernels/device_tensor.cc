@@ -1,4 +1,4 @@
-// What declarations ask about a tensor.
+// Properties of a tensor that declarations of ops query.
 #include "kernels/device_tensor.h"
 
 #include <algorithm>

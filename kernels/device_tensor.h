@@ -1,4 +1,4 @@
-// One tensor of a call: where it lies and how. Borrowed, nothing is owned or copied.
+// A tensor of a call: address, shape and strides. Borrowed; nothing is owned or copied.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,25 @@
 
 namespace gpuemu {
 
-/// Strides are in elements, one per size; 0 repeats an element.
+/// Strides are in elements, one per axis; 0 repeats an element.
 struct DeviceTensor {
   uint64_t address = 0;
   DType dtype = DType::Float32;
   std::span<const int64_t> shape, strides;
 
   size_t rank() const { return shape.size(); }
-  /// REQUIRES: that the sizes are not negative and their product fits.
+  /// Requires non-negative sizes whose product fits.
   int64_t count() const {
     int64_t product = 1;
     for (const int64_t size : shape) product *= size;
     return product;
   }
-  /// The elements are contiguous in row-major order. Strides of axes of size 1 do not matter.
+  /// Returns whether the elements are contiguous in row-major order, ignoring strides of axes of
+  /// size 1.
   bool contiguous() const;
 };
 
-/// Rows and columns of a matrix; of more axes, all but the last are rows; a vector is one row.
+/// Rows and columns of a matrix. With more axes, all but the last are rows; a vector is one row.
 struct RowsCols {
   int64_t rows = 1, cols = 1;
 };

@@ -1,6 +1,6 @@
-// An op and the kernels that compute it, as kernels/OP/OP.cc declares them beside kernels/OP/OP.cu.
-// Values and pure functions only: ops/dispatch chooses and launches. docs/guides/builtin-kernels.md
-// shows how to add one.
+// An op and the kernels that compute it, as declared in kernels/OP/OP.cc beside kernels/OP/OP.cu.
+// Consists of values and pure functions; ops/dispatch selects and launches.
+// docs/guides/builtin-kernels.md shows how to add an op.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct DeviceProperties;
 struct EntryInfo;
 struct OpKind;
 
-/// One call of an op: what a variant's functions decide from. Borrowed for the call.
+/// One call of an op: the input of a variant's functions. Borrowed for the call.
 struct OpCase {
   const OpKind& op;
   std::span<const DeviceTensor> inputs, outputs;
@@ -37,71 +37,70 @@ struct OpCase {
 
 struct OperandSpec {
   std::string name;
-  /// Operands of one letter have one dtype; each variant says which.
+  /// Operands with the same letter have the same dtype, which each variant restricts.
   char type = 'T';
   size_t rank_min = 0, rank_max = kRankMax;
 };
 
-/// The dtypes that a variant computes for a letter.
+/// The dtypes that a variant supports for a letter.
 struct TypeRule {
   char letter = 'T';
   std::vector<DType> dtypes;
 };
 
-/// A case as c = op(a) * op(b), for a library that multiplies matrices: a and b are the first two
-/// inputs and c the first output, row-major, c of m x n. A transposed one is stored k x m or n x k.
+/// A case as c = op(a) * op(b), for a matrix library: a and b are the first two inputs and c, m x n
+/// and row-major, is the first output. A transposed operand is stored k x m or n x k.
 struct MatrixProduct {
   int64_t m = 0, n = 0, k = 0;
   bool a_transposed = false, b_transposed = false;
   bool tf32 = false;  ///< float32 may be rounded to TF32 first.
 };
 
-/// Decides for a variant that was added while the program runs, in place of its function pointers.
-/// Any thread.
+/// The functions of a variant that was added at run time. Thread-safe.
 class VariantRules {
  public:
   virtual ~VariantRules() = default;
-  /// Why it cannot compute this case; "" when it can.
+  /// Returns why it cannot compute this case; "" if it can.
   virtual std::string unsupported(const OpCase& c) const = 0;
   virtual Result<uint64_t> workspace_bytes(const OpCase& c) const = 0;
   virtual Status plan(const OpCase& c, Plan& plan) const = 0;
-  /// InvalidArgument when the arguments are not those that the entry declares. Asked once for each
-  /// entry that is loaded.
+  /// InvalidArgument if the arguments do not match the entry's parameters. Called once for each
+  /// loaded entry.
   virtual Status check_entry(uint32_t entry, const EntryInfo& info) const = 0;
 };
 
 struct KernelVariant {
-  std::string name;         ///< "tiled": unique within its op.
-  std::string module = {};  ///< A name of builtin_kernels(); for a `source` its name in messages.
-  /// CUDA C++ that is compiled for each instance of its templates when that is first called, where
-  /// a module for every combination of dtypes would be too large. Needs a CUDA compiler then.
+  std::string name;         ///< Unique within its op, such as "tiled".
+  std::string module = {};  ///< A name of builtin_kernels(); for a `source`, its name in messages.
+  /// CUDA C++ that is compiled for each instance of its templates on first use, where a module with
+  /// all combinations of dtypes would be too large. Requires a CUDA compiler.
   std::string_view source = {};
-  /// Computed by a library of the machine in place of kernels of ours, where it is found: "cublas".
-  /// `product` tells it the case; there is no module, no entry and no plan.
+  /// A library of the machine that computes it instead of a kernel, if it is found: "cublas".
+  /// `product` describes the case to it; module, entries and plan are unused.
   std::string library = {};
   MatrixProduct (*product)(const OpCase&) = nullptr;
-  /// What plan() may launch: "matmul_{T}" is matmul_float32 for T = float32. In the names of
-  /// templates {T:c} is the CUDA type: "cast<{T:c}, {U:c}>".
+  /// The entries that plan() may launch: "matmul_{T}" is matmul_float32 for T = float32. In
+  /// template names {T:c} is the CUDA type: "cast<{T:c}, {U:c}>".
   std::vector<std::string> entries = {};
   std::vector<TypeRule> types;  ///< One per letter of the operands.
-  int priority = 0;             ///< Higher is tried first; equal ones in order of declaration.
-  bool strided = false;         ///< Takes any strides; else every tensor must be contiguous.
-  bool wide = false;            ///< Counts elements with 64 bits; else each tensor has up to
-                                ///< 2^31 - 1025, so that loops may step past the end.
-  int sm_min = 0;               ///< Lowest compute capability, as in 80.
-  /// Why it cannot compute this case, as in "cols is 5, expected a multiple of 4"; "" when it can.
-  /// Called only when everything above holds. Null: it can.
+  int priority = 0;      ///< Higher ones are tried first; equal ones in order of declaration.
+  bool strided = false;  ///< Supports any strides; otherwise every tensor must be contiguous.
+  bool wide = false;  ///< Counts elements in 64 bits; otherwise each tensor has up to 2^31 - 1025,
+                      ///< so that loops can step past the end.
+  int sm_min = 0;     ///< Lowest compute capability, such as 80.
+  /// Returns why it cannot compute this case, as in "cols is 5, expected a multiple of 4"; "" if it
+  /// can. Called only if everything above matches. Null: it can.
   std::string (*unsupported)(const OpCase&) = nullptr;
-  /// Device memory that it needs beside the tensors. Null: none.
+  /// Returns the device memory that it needs besides the tensors. Null: none.
   uint64_t (*workspace_bytes)(const OpCase&) = nullptr;
-  /// The launches, in order. Called only for a case that it supports.
+  /// Adds the launches in order. Called only for a supported case.
   void (*plan)(const OpCase&, Plan&) = nullptr;
-  /// Replaces the three functions above in a variant that was added at run time.
+  /// Replaces the three functions above for a variant added at run time.
   std::shared_ptr<const VariantRules> rules = nullptr;
-  bool source_is_ptx = false;  ///< Then `entries` are names of the text, without templates.
-  /// The op's fields and more of its own, each with a default; without fields: the op's schema.
+  bool source_is_ptx = false;  ///< `entries` are then entry names of the text, not templates.
+  /// The op's fields followed by its own, each with a default. Without fields: the op's schema.
   AttributeSchema schema = {};
-  uint64_t generation = 0;  ///< Registry generation that added it; 0: built in.
+  uint64_t generation = 0;  ///< Registry generation in which it was added; 0: built in.
 
   const AttributeSchema& schema_for(const OpKind& op) const;
 };
@@ -111,10 +110,10 @@ struct OpKind {
   std::string summary;  ///< One line: "y = (x - mean) / sqrt(variance + eps) * weight + bias".
   std::vector<OperandSpec> inputs, outputs;
   AttributeSchema schema = {};
-  /// An output may be the very tensor that is an input: each element depends on its own place only.
+  /// An output may be the same tensor as an input: each element depends only on its own position.
   bool in_place = false;
-  /// What shapes and attributes must fulfil whatever the variant: InvalidArgument. Ranks, dtypes
-  /// and the schema are checked before. Null: nothing.
+  /// Checks what shapes and attributes must satisfy for every variant (InvalidArgument). Ranks,
+  /// dtypes and the schema are checked before. Null: no check.
   Status (*check)(const OpCase&) = nullptr;
   std::vector<KernelVariant> variants;
 };
@@ -123,7 +122,7 @@ inline const AttributeSchema& KernelVariant::schema_for(const OpKind& op) const 
   return schema.fields.empty() ? op.schema : schema;
 }
 
-/// Every op that comes with gpuemu, sorted by name.
+/// Returns every built-in op, sorted by name.
 std::span<const OpKind* const> builtin_ops();
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The checks that ops share.
+// Checks shared by several ops.
 #include "kernels/op_checks.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ Status check_like(const DeviceTensor& tensor, const std::string& name, const Dev
                shape_text(tensor.shape), shape_text(first.shape), first_name);
 }
 
-/// One block per row of the first input.
+/// Adds a launch with one block per row of the first input.
 LaunchStep& launch_row_op(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_rows(plan, c.in(0), row_threads(c.in(0)));
   for (const DeviceTensor& tensor : c.inputs) step.arg(tensor);

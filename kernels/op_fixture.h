@@ -1,4 +1,4 @@
-// One op, called as its declaration says, on the emulator: for tests of kernels.
+// Calls one op on the emulator as declared: for tests of kernels.
 #pragma once
 
 #include <cstring>
@@ -24,7 +24,7 @@ namespace gpuemu {
 using Numbers = std::vector<double>;
 using Sizes = std::vector<int64_t>;
 
-/// One emulator for all calls of a test, so that a module is read once.
+/// One emulator for all calls of a test, so that a module is loaded only once.
 class TestDevice {
  public:
   static TestDevice& shared() {
@@ -54,17 +54,18 @@ class TestDevice {
   std::map<std::string, ModuleId> modules_;
 };
 
-/// Tensors are contiguous. Any finding of the emulator fails the test.
+/// One call of an op. Tensors are contiguous. Any finding of the emulator fails the test.
 class OpRun {
  public:
-  /// The first variant that supports the call unless one is named.
+  /// Uses the first variant that supports the call, unless one is named.
   explicit OpRun(const std::string& op, std::string variant = "")
       : device_(TestDevice::shared()), variant_(std::move(variant)) {
     for (const OpKind* one : builtin_ops()) op_ = one->name == op ? one : op_;
     EXPECT_NE(op_, nullptr) << op;
   }
 
-  /// Uniform in [-3, 3]; returned as the kernel sees them, rounded to the dtype.
+  /// Adds an input uniform in [-3, 3]. Returns its values as the kernel sees them, rounded to the
+  /// dtype.
   Numbers input(DType dtype, Sizes shape) {
     Numbers values(count_of(shape));
     fill_doubles(derive_state(1, inputs_.size(), op_->name), Distribution::uniform(-3, 3), values);
@@ -79,7 +80,7 @@ class OpRun {
     return values;
   }
   void output(DType dtype, Sizes shape) { outputs_.push_back(make(dtype, std::move(shape))); }
-  /// Any strides, in elements; returned in the order of the elements' indices.
+  /// Adds an input with any strides, in elements. Returns its values in the order of the indices.
   Numbers strided_input(DType dtype, Sizes shape, Sizes strides) {
     Owned tensor = place(dtype, std::move(shape), std::move(strides));
     Numbers values(tensor.stored);
@@ -93,14 +94,14 @@ class OpRun {
   void strided_output(DType dtype, Sizes shape, Sizes strides) {
     outputs_.push_back(place(dtype, std::move(shape), std::move(strides)));
   }
-  /// The next field of the schema.
+  /// Adds the next field of the schema.
   template <typename T>
   void attribute(T value) {
     const auto* bytes = reinterpret_cast<const std::byte*>(&value);
     attributes_.insert(attributes_.end(), bytes, bytes + sizeof(T));
   }
 
-  /// The first output.
+  /// Runs the op and returns the first output.
   Numbers run() {
     const std::vector<DeviceTensor> inputs = views(inputs_), outputs = views(outputs_);
     EXPECT_TRUE(check_attributes(op_->schema, schema_id(), attributes_));
@@ -124,10 +125,10 @@ class OpRun {
     uint64_t address = 0;
     DType dtype = DType::Float32;
     Sizes shape, strides;
-    size_t stored = 0;  ///< Elements from the first to the last one's place.
+    size_t stored = 0;  ///< Span from the first to the last element.
   };
 
-  /// Id of the version that has as many bytes as were given.
+  /// Returns the id of the schema version that has as many bytes as were given.
   uint32_t schema_id() const {
     if (attributes_.empty()) return 0;
     uint32_t version = 1;

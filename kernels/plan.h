@@ -1,5 +1,5 @@
-// How an op is launched: grid, block, shared memory and arguments of each kernel, in order. Fixed
-// in size, so that planning a launch takes no memory.
+// The launch plan of an op: grid, block, shared memory and arguments of each kernel, in order. Has
+// a fixed size, so that planning allocates no memory.
 #pragma once
 
 #include <array>
@@ -14,25 +14,26 @@
 
 namespace gpuemu {
 
-/// Arguments of one launch: twice what the largest of our kernels takes.
+/// Arguments of one launch: twice the largest number in our kernels.
 inline constexpr size_t kPlanArgumentsMax = 24;
 inline constexpr size_t kPlanArgumentBytesMax = 512;
-/// Launches of one op.
+/// Launches per op.
 inline constexpr size_t kPlanStepsMax = 6;
 inline constexpr uint32_t kEveryOperand = 0xffffffff;
 
-/// One launch. The arguments are appended in the order of the entry's parameters.
+/// One launch. Arguments are appended in the order of the entry's parameters.
 class LaunchStep {
  public:
   LaunchStep() {}  // NOLINT: argument bytes are written before they are read.
 
   uint32_t entry = 0;  ///< Index into KernelVariant::entries.
   Dim3 grid, block;
-  uint32_t shared_bytes = 0;                                 ///< Dynamic.
-  uint32_t inputs = kEveryOperand, outputs = kEveryOperand;  ///< Operands that it touches, as bits.
+  uint32_t shared_bytes = 0;  ///< Dynamic shared memory.
+  /// Bit masks of the operands that it accesses.
+  uint32_t inputs = kEveryOperand, outputs = kEveryOperand;
 
-  /// Says that this launch touches these inputs and outputs alone, and the workspace, which all are
-  /// taken to touch: in a graph it waits for no other launch of the plan that touches none of them.
+  /// Declares that this launch accesses only these inputs and outputs, and the workspace. In a
+  /// graph it does not wait for other launches of the plan that access neither.
   LaunchStep& touches(std::initializer_list<uint32_t> in, std::initializer_list<uint32_t> out) {
     inputs = outputs = 0;
     for (const uint32_t operand : in) inputs |= 1U << operand;
@@ -40,7 +41,7 @@ class LaunchStep {
     return *this;
   }
   LaunchStep& arg(const DeviceTensor& tensor) { return arg(tensor.address); }
-  /// A value or a struct, as the kernel takes it.
+  /// Appends a value or a struct as the kernel takes it.
   template <typename T>
   LaunchStep& arg(const T& value) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 16);
@@ -66,7 +67,7 @@ class LaunchStep {
 
 class Plan {
  public:
-  /// The next launch. An empty grid or block is the declaration's mistake.
+  /// Adds a launch. An empty grid or block is an error in the declaration.
   LaunchStep& launch(Dim3 grid, Dim3 block, uint32_t entry = 0) {
     GPUEMU_CHECK(count_ < kPlanStepsMax);
     LaunchStep& step = steps_[count_++];
@@ -82,7 +83,8 @@ class Plan {
   std::array<LaunchStep, kPlanStepsMax> steps_;
 };
 
-/// Blocks of `per_block` for `count` items, at least one. REQUIRES: 0 <= count, 0 < per_block.
+/// Returns the number of blocks of `per_block` items for `count` items, at least one. Requires 0 <=
+/// count and 0 < per_block.
 inline uint32_t blocks_for(int64_t count, int64_t per_block) {
   return static_cast<uint32_t>(count <= 0 ? 1 : (count + per_block - 1) / per_block);
 }

@@ -1,4 +1,4 @@
-// memfd_create, ftruncate, mmap.
+// Implements Arena with memfd_create, ftruncate and mmap.
 #include "common/base/arena.h"
 
 #include <cerrno>

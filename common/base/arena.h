@@ -1,5 +1,5 @@
-// Memory that several processes map: tensors of one case. A memfd that grows; the descriptor is
-// inherited by the worker and by the reference process, which map it themselves.
+// Shared memory for the tensors of one case: a memfd that can grow. The worker and the reference
+// process inherit its descriptor and map it themselves.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,9 @@ namespace gpuemu {
 
 class Arena {
  public:
-  /// A new memory of zero bytes; `fd()` may be inherited (no close-on-exec is set by dup2 in the
-  /// child).
+  /// Creates an empty memory. `fd()` may be inherited: dup2 in the child clears close-on-exec.
   static Result<Arena> create();
-  /// Maps what another process created. The descriptor is owned from now on.
+  /// Maps a memory that another process created. Takes ownership of the descriptor.
   static Result<Arena> open(UniqueFd fd);
 
   Arena() = default;
@@ -26,11 +25,12 @@ class Arena {
 
   int fd() const { return fd_.get(); }
   uint64_t bytes() const { return bytes_; }
-  /// Makes at least `bytes` available; spans taken before are invalid. The creator calls it.
+  /// Makes at least `bytes` available, and invalidates spans taken before. Called by the creator
+  /// only.
   Status grow(uint64_t bytes);
-  /// Maps anew when the creator has grown it; spans taken before are invalid. REQUIRES: nothing.
+  /// Maps the memory again after the creator has grown it, and invalidates spans taken before.
   Status refresh();
-  /// InvalidArgument when it does not lie inside.
+  /// InvalidArgument if the range is not inside the memory.
   Result<std::span<std::byte>> range(uint64_t offset, uint64_t bytes);
 
  private:

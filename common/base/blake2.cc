@@ -1,4 +1,4 @@
-// The one file that calls libb2.
+// Implements the hashes with libb2; no other file calls it.
 #include "common/base/blake2.h"
 
 #include <blake2.h>

@@ -28,7 +28,7 @@ std::optional<T> read_at(std::ifstream& in, uint64_t offset) {
 
 size_t padded(size_t bytes) { return (bytes + 3) / 4 * 4; }
 
-/// The build id among the notes of one segment; "" without one.
+/// Returns the build id among the notes of one segment; "" if there is none.
 std::string id_among(std::string_view notes) {
   while (notes.size() >= sizeof(Elf64_Nhdr)) {
     Elf64_Nhdr header;

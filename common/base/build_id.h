@@ -1,4 +1,4 @@
-// Reads the identifier of a program's build, which the linker computes from its content.
+// Reads the build id of a program, which the linker computes from its content.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace gpuemu {
 
-/// The GNU build id of a 64-bit ELF file as lower-case hexadecimal digits; "" when the file cannot
-/// be read or has none. Format: the System V ABI's notes, with name "GNU" and type 3.
+/// Returns the GNU build id of a 64-bit ELF file in lower-case hexadecimal; "" if the file cannot
+/// be read or has none. Format: System V ABI notes with name "GNU" and type 3.
 std::string build_id_of(const std::filesystem::path& program);
 
 }  // namespace gpuemu

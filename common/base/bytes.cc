@@ -1,4 +1,4 @@
-// Strings and blobs of the binary records.
+// Reads and writes strings and blobs of binary records.
 #include "common/base/bytes.h"
 
 namespace gpuemu {

@@ -1,5 +1,5 @@
-// Bounded reading and appending of little-endian binary records. Used for snapshots and for the
-// messages between daemon and worker. The reader never looks past its span.
+// Reads and appends little-endian binary records with bounds checks. Used for snapshots and for
+// messages between daemon and worker. The reader never reads beyond its span.
 //
 //   str   := length:u32  utf-8
 //   blob  := length:u64  bytes
@@ -48,9 +48,9 @@ class ByteReader {
     rest_ = rest_.subspan(sizeof(T));
     return value;
   }
-  /// Corruption when the declared length is longer than what is left.
+  /// Corruption if the declared length exceeds the remaining bytes.
   Result<std::string> read_string();
-  /// A view into the reader's own bytes.
+  /// Returns a view into the reader's own bytes.
   Result<std::span<const std::byte>> read_blob();
   size_t remaining() const { return rest_.size(); }
 

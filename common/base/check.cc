@@ -1,4 +1,4 @@
-// The end of a process that found its own contract broken.
+// Prints a violated contract and aborts the process.
 #include "common/base/check.h"
 
 #include <cstdio>

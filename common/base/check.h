@@ -1,4 +1,5 @@
-// Contracts: a broken caller is a bug, printed and aborted, in release builds too.
+// Contracts: a violation by the caller is a bug. It is printed and aborts the process, in release
+// builds too.
 #pragma once
 
 namespace gpuemu {

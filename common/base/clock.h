@@ -1,4 +1,4 @@
-// The time of day.
+// Wall-clock time.
 #pragma once
 
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace gpuemu {
 
-/// Whole seconds since 1970 UTC.
+/// Returns whole seconds since 1970 UTC.
 inline int64_t now_seconds() {
   return std::chrono::duration_cast<std::chrono::seconds>(
              std::chrono::system_clock::now().time_since_epoch())

@@ -1,4 +1,4 @@
-// The checks of a device, from device_checks.def, as a set.
+// The set of checks that a device makes, from device_checks.def.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ class DeviceChecks {
   constexpr DeviceChecks(std::initializer_list<DeviceCheck> checks) {
     for (const DeviceCheck check : checks) add(check);
   }
-  /// Bits that are no check are left out.
+  /// Ignores bits that stand for no check.
   static DeviceChecks from_bits(uint32_t bits);
 
   constexpr void add(DeviceCheck check) { bits_ |= bit(check); }
@@ -41,15 +41,15 @@ class DeviceChecks {
   uint32_t bits_ = 0;
 };
 
-/// What a launch checks that asks for nothing else.
+/// The checks of a launch that does not select any.
 inline constexpr DeviceChecks kUsualChecks{DeviceCheck::Memory, DeviceCheck::Init,
                                            DeviceCheck::Race, DeviceCheck::Sync};
 
-/// "race_shared"
+/// Returns for example "race_shared".
 std::string_view name_of(DeviceCheck check);
-/// In the order of device_checks.def.
+/// Returns the names in the order of device_checks.def.
 std::vector<std::string> names_of(const DeviceChecks& checks);
-/// InvalidArgument names the first that is no check, and those that are.
+/// InvalidArgument names the first unknown check, and the known ones.
 Result<DeviceChecks> device_checks_from_names(const std::vector<std::string>& names);
 
 }  // namespace gpuemu

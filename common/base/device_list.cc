@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-/// More than any GPU has.
+/// More than the memory of any GPU.
 constexpr uint64_t kEmulatedMemoryBytesMax = uint64_t{1} << 40;
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
 constexpr uint64_t kArchitectureMax = std::ranges::max(kArchitectures);
@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-/// All of the text; nothing else.
+/// Requires that the whole text is the number.
 bool read_number(std::string_view text, uint64_t& number) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   return code == std::errc() && end == text.data() + text.size();
@@ -40,7 +40,7 @@ Error no_architecture(std::string_view name) {
 }  // namespace
 
 Result<int> parse_emulated_architecture(std::string_view name) {
-  // A device executes the code for its family and for itself alone, too: "sm_90a" is sm_90.
+  // A device executes code for its family and for itself only ("sm_90a"), so both names mean sm_90.
   constexpr uint64_t kFirstWithOwnCode = 90, kFirstOfFamily = 100;
   const bool of_family = name.ends_with('f'), of_itself = name.ends_with('a');
   const std::string_view plain = name.substr(0, name.size() - (of_family || of_itself ? 1 : 0));

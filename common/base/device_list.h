@@ -1,4 +1,4 @@
-// Reads the list of devices that the emulator presents, from gpuemu.toml and the environment.
+// Parses the list of devices that the emulator presents, from gpuemu.toml or the environment.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ struct EmulatedDevice {
   uint64_t memory_bytes = 0;  ///< 0: as much as the request allows.
 };
 
-/// "sm_90", or the names of code for that device alone and for its family: "sm_90a", "sm_100f".
-/// InvalidArgument says what there is.
+/// Parses "sm_90", also names of code for that device alone or its family: "sm_90a", "sm_100f".
+/// InvalidArgument lists the architectures.
 Result<int> parse_emulated_architecture(std::string_view name);
-/// InvalidArgument unless the emulator can be this architecture, as in 80; it says what there is.
+/// InvalidArgument, listing the architectures, if the emulator does not support this one (80 for
+/// 8.0).
 Status check_emulated_architecture(int sm);
-/// The newest that is not newer than what code was compiled for; the oldest for still older code.
+/// Returns the newest architecture that is not newer than `sm`; the oldest for still older code.
 int nearest_emulated_architecture(int sm);
 
-/// "sm_75" or "sm_80:16384": the architecture, and the memory in MiB where that is not left open.
-/// InvalidArgument says what there is.
+/// Parses "sm_75" or "sm_80:16384": the architecture, optionally with the memory in MiB.
+/// InvalidArgument lists the architectures.
 Result<EmulatedDevice> parse_emulated_device(std::string_view text);
 
-/// "sm_75, sm_80:16384, sm_90": kEmulatedDevicesMax at most.
+/// Parses for example "sm_75, sm_80:16384, sm_90"; at most kEmulatedDevicesMax devices.
 Result<std::vector<EmulatedDevice>> parse_emulated_devices(std::string_view text);
 
 }  // namespace gpuemu

@@ -1,5 +1,5 @@
-// How many enumerators an enumeration has, for those that count from 0 without a gap. The compiler
-// is asked, so that nobody counts by hand.
+// Counts the enumerators of an enumeration that starts at 0 and has no gaps. The count comes from
+// the compiler, so it cannot become wrong.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,7 @@ namespace gpuemu {
 
 namespace enum_count_detail {
 
-/// GCC and Clang spell a value that has a name "gpuemu::Role::Input", and any other one
-/// "(gpuemu::Role)7".
+/// GCC and Clang spell a named value "gpuemu::Role::Input" and any other one "(gpuemu::Role)7".
 template <auto kValue>
 constexpr bool has_name() {
   constexpr std::string_view kMark = "kValue = ";

@@ -1,4 +1,4 @@
-// The variables of this process.
+// The environment variables of this process.
 #pragma once
 
 #include <map>
@@ -6,7 +6,8 @@
 
 namespace gpuemu {
 
-/// For main(), which passes them on: nothing below it reads the environment by itself.
+/// Called by main(), which passes the variables on: other code does not read the environment
+/// itself.
 std::map<std::string, std::string> environment_of_process();
 
 }  // namespace gpuemu

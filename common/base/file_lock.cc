@@ -22,7 +22,7 @@ std::string name_of_process(pid_t process) {
   return fmt::format("process {} ({})", process, *name);
 }
 
-/// A line of /proc/locks: "3: FLOCK  ADVISORY  WRITE 4711 08:01:262148 0 EOF".
+/// Parses a line of /proc/locks: "3: FLOCK  ADVISORY  WRITE 4711 08:01:262148 0 EOF".
 std::optional<pid_t> holder_of_lock(int file) {
   struct stat info{};
   if (::fstat(file, &info) != 0) return std::nullopt;

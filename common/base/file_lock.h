@@ -1,4 +1,4 @@
-// flock with a limit and with the name of who holds it.
+// flock with a timeout, and with the name of the process that holds the lock.
 #pragma once
 
 #include <chrono>
@@ -12,15 +12,15 @@
 
 namespace gpuemu {
 
-/// "process 123 (gpuemu-daemon)".
+/// Returns for example "process 123 (gpuemu-daemon)".
 std::string name_of_process(pid_t process);
 
-/// The process that took the lock on this open file or folder; nothing where there is no lock or
-/// the kernel does not tell.
+/// Returns the process that holds the lock on this open file or folder; nothing if there is no lock
+/// or the kernel does not report it.
 std::optional<pid_t> holder_of_lock(int file);
 
-/// Takes the exclusive lock, which the caller holds until it closes the descriptor. Unavailable,
-/// with the holder's name, when another has it for longer than `patience`.
+/// Takes the exclusive lock, which is held until the caller closes the descriptor. Unavailable,
+/// with the holder's name, if another process holds it for longer than `patience`.
 Status lock_file(int file, const std::filesystem::path& path, std::chrono::milliseconds patience);
 
 }  // namespace gpuemu

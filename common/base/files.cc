@@ -1,4 +1,4 @@
-// Reading and replacing whole files.
+// Reads and replaces whole files.
 #include "common/base/files.h"
 
 #include <cerrno>
@@ -17,9 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As many links as the system itself follows.
+// The same limit as the system's own.
 constexpr int kLinksMax = 40;
-// Names that others, or a killed process of this number, may have taken.
+// Names that other processes, or a killed process of this id, may already use.
 constexpr int kTemporaryNamesMax = 1000;
 constexpr mode_t kNewFileMode = 0644;
 constexpr mode_t kPermissions = 07777;
@@ -42,7 +42,7 @@ Status write_all(int file, std::string_view content, const fs::path& path) {
   return ok_status();
 }
 
-/// The number of an own descriptor that `path` names, as /dev/stdout does in the end; else -1.
+/// Returns the number of an own descriptor to which `path` leads, as /dev/stdout does; else -1.
 int own_descriptor(const fs::path& path) {
   std::error_code failed;
   const fs::path folder = fs::canonical(path.parent_path(), failed);
@@ -52,8 +52,8 @@ int own_descriptor(const fs::path& path) {
   return std::atoi(name.c_str());
 }
 
-/// Where the links that `path` ends in lead, whether something is there or not; stops at an own
-/// descriptor, whose link is no path.
+/// Resolves the links at the end of `path`, whether the target exists or not. Stops at an own
+/// descriptor, whose link is not a path.
 fs::path without_links(fs::path path) {
   for (int links = 0; links < kLinksMax && own_descriptor(path) < 0; ++links) {
     std::error_code failed;
@@ -64,8 +64,8 @@ fs::path without_links(fs::path path) {
   return path;
 }
 
-/// What is there takes the content as it comes: a pipe, a terminal, a file in a folder that takes
-/// no new ones.
+/// Writes into an existing target that cannot be replaced: a pipe, a terminal, or a file in a
+/// read-only folder.
 Status write_into(const fs::path& path, std::string_view content, int flags) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC | flags));
   if (!file) return system_error("write", path);
@@ -77,7 +77,7 @@ struct Temporary {
   UniqueFd file;
 };
 
-/// An empty file of its own beside `path`, also when several threads write the same path.
+/// Creates a new empty file beside `path`, with a unique name even among threads.
 Result<Temporary> temporary_beside(const fs::path& path) {
   for (int number = 0; number < kTemporaryNamesMax; ++number) {
     const fs::path name = fmt::format("{}.tmp{}-{}", path.string(), ::getpid(), number);
@@ -88,14 +88,15 @@ Result<Temporary> temporary_beside(const fs::path& path) {
   return system_error("write", path);
 }
 
-/// `mode` of the file that is replaced; 0: there is none.
+/// `mode`: that of the file to replace; 0 if there is none.
 Status replace(const fs::path& path, Temporary temporary, std::string_view content, mode_t mode) {
   const int file = temporary.file.get();
   Status done = write_all(file, content, path);
   if (done && mode != 0 && ::fchmod(file, mode & kPermissions) != 0) {
     done = system_error("write", path);
   }
-  // Before the new name: after a power cut the old content is there, or all of the new.
+  // Synced before the rename: after a power failure, either the old or all of the new content is
+  // there.
   if (done && ::fsync(file) != 0) done = system_error("write", path);
   temporary.file.reset();
   if (done && ::rename(temporary.path.c_str(), path.c_str()) != 0) {
@@ -142,7 +143,7 @@ Status write_file(const fs::path& path, std::string_view content) {
     return write_into(target, content, O_TRUNC);
   }
   const Status done = replace(target, *std::move(temporary), content, exists ? there.st_mode : 0);
-  // A file that is mounted by itself, as containers have them, cannot be replaced.
+  // A file that is itself a mount point, as in containers, cannot be replaced.
   if (!done && exists && errno == EBUSY) return write_into(target, content, O_TRUNC);
   return done;
 }

@@ -1,4 +1,4 @@
-// Addresses of the TCP connections between a daemon and its remote workers.
+// Addresses of TCP connections between a daemon and its remote workers.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ struct HostPort {
   std::string host;  ///< Name or address, without brackets.
   uint16_t port = 0;
 
-  /// "HOST:PORT", an IPv6 address in brackets.
+  /// Returns "HOST:PORT", with an IPv6 address in brackets.
   std::string text() const;
 };
 
-/// "tls+tcp://HOST:PORT". InvalidArgument for anything else: "expected tls+tcp://HOST:PORT;
-/// connections without TLS are not made".
+/// Parses "tls+tcp://HOST:PORT". Anything else fails with InvalidArgument: "expected
+/// tls+tcp://HOST:PORT; connections without TLS are not made".
 Result<HostPort> parse_tls_address(std::string_view text);
 
 }  // namespace gpuemu

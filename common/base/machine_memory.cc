@@ -1,4 +1,5 @@
-// Control groups: version 2 has one memory.max per level of the tree, version 1 one file.
+// Reads the limits of control groups: version 2 has a memory.max at each level of the tree, version
+// 1 a single file.
 // https://docs.kernel.org/admin-guide/cgroup-v2.html
 #include "common/base/machine_memory.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number in a file; nothing for "max", another text, or no file.
+/// Returns the number in a file; nothing for "max", other text, or a missing file.
 std::optional<uint64_t> number_in(const fs::path& file) {
   std::ifstream in(file);
   std::string text;
@@ -27,7 +28,8 @@ std::optional<uint64_t> number_in(const fs::path& file) {
   return value;
 }
 
-/// The path of this process's control group of version 2, such as "/user.slice"; "" without one.
+/// Returns the path of this process's version 2 control group, such as "/user.slice"; "" if there
+/// is none.
 std::string control_group() {
   std::ifstream in("/proc/self/cgroup");
   constexpr std::string_view kVersion2 = "0::";

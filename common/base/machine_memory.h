@@ -1,12 +1,12 @@
-// How much memory this process may use at most.
+// Determines how much memory this process may use.
 #pragma once
 
 #include <cstdint>
 
 namespace gpuemu {
 
-/// The machine's memory in bytes, or the limit of the control group that this process runs in where
-/// that is smaller, as it is in a container. 0 when neither is known.
+/// Returns the machine's memory in bytes, or the limit of the process's control group if that is
+/// smaller, as in a container. 0 if both are unknown.
 uint64_t machine_memory_bytes();
 
 }  // namespace gpuemu

@@ -18,7 +18,8 @@ Error refused(const std::filesystem::path& path, const std::string& why) {
 
 bool is_trusted(uid_t user) { return user == ::geteuid() || user == 0; }
 
-/// Whether the group is the one that some systems give each user, with nobody else in it.
+/// Returns whether it is the private group that some systems create per user, without other
+/// members.
 bool is_users_own_group(gid_t group) {
   const passwd* const user = ::getpwuid(::geteuid());
   if (user == nullptr) return false;
@@ -48,7 +49,7 @@ Status check_folder(const std::filesystem::path& folder) {
                                      info.st_mode & 07777, folder.native()));
 }
 
-/// 0, or the errno of what could not be made.
+/// Returns 0, or the errno of the failure.
 int make_folder(const std::filesystem::path& folder) {
   if (folder.empty() || ::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return 0;
   if (errno != ENOENT || !folder.has_relative_path()) return errno;
@@ -69,7 +70,7 @@ Status make_private_folder(const std::filesystem::path& folder) {
 }
 
 Result<UniqueFd> open_private_file(const std::filesystem::path& path) {
-  // O_NONBLOCK: a pipe that was planted must not keep this process.
+  // O_NONBLOCK: a pipe planted at the path must not block this process.
   UniqueFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
   struct stat info{};
   if (!file && errno == ELOOP) {

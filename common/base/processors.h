@@ -1,19 +1,19 @@
-// Where the threads of one job run.
+// Placement of threads on processors.
 #pragma once
 
 #include <thread>
 
 namespace gpuemu {
 
-/// The name of threads that do the work of an emulated device, as debuggers show it.
+/// Name of threads that execute an emulated device's work, as debuggers show it.
 inline constexpr const char* kDeviceThread = "gpuemu-device";
-/// Gives the calling thread that name.
+/// Sets that name for the calling thread.
 void name_device_thread();
 
-/// Lets `helper` run on any processor that the caller may use but the one the caller is on. Linux
-/// often starts a thread beside its maker and moves it milliseconds later, which serialises short
-/// jobs. Does nothing where there is one processor. Any thread may call it; a failure leaves the
-/// placement to the system.
+/// Lets `helper` run on any allowed processor except the caller's current one. Linux often starts a
+/// thread on its creator's processor and moves it milliseconds later, which serialises short jobs.
+/// Has no effect with a single processor. May be called from any thread; on failure the system
+/// decides.
 void keep_off_my_processor(std::thread::native_handle_type helper);
 
 }  // namespace gpuemu

@@ -1,4 +1,5 @@
-// Result<T>: a value or an Error. Status: nothing or an Error. GPUEMU_TRY passes an error on.
+// Result<T> is a value or an Error; Status is success or an Error. GPUEMU_TRY returns early with
+// the error.
 #pragma once
 
 #include <optional>
@@ -19,14 +20,14 @@ class [[nodiscard]] Result {
   explicit operator bool() const { return state_.index() == 0; }
   bool ok() const { return state_.index() == 0; }
 
-  /// REQUIRES: ok().
+  /// Requires ok().
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(value()); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  /// REQUIRES: !ok().
+  /// Requires !ok().
   const Error& error() const {
     GPUEMU_CHECK(!ok());
     return std::get<1>(state_);
@@ -52,7 +53,7 @@ class [[nodiscard]] Status {
 
   explicit operator bool() const { return !error_; }
   bool ok() const { return !error_; }
-  /// REQUIRES: !ok().
+  /// Requires !ok().
   const Error& error() const {
     GPUEMU_CHECK(error_.has_value());
     return *error_;
@@ -74,7 +75,8 @@ inline void take(Status&&) {}
 
 }  // namespace gpuemu
 
-/// The value of a Result (nothing for a Status), or return of its error from this function.
+/// Evaluates to the value of a Result (nothing for a Status), or returns its error from this
+/// function.
 #define GPUEMU_TRY(expression)                                \
   __extension__({                                             \
     auto gpuemu_try_result = (expression);                    \

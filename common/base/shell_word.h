@@ -1,4 +1,4 @@
-// Text as one word of a command that people paste into a shell.
+// Quotes a text as one word of a shell command that users can paste.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace gpuemu {
 
-/// The text itself where no shell gives it a meaning, else in single quotes.
+/// Returns the text itself if it has no special characters, else in single quotes.
 std::string shell_word(std::string_view text);
 
 }  // namespace gpuemu

@@ -11,7 +11,8 @@ void run_on_threads(size_t count, const std::function<void()>& work) {
   helpers.reserve(count);
   try {
     for (size_t index = 1; index < count; ++index) helpers.emplace_back(work);
-  } catch (const std::system_error&) {  // The standard library says so that there is no thread.
+  } catch (const std::system_error&) {  // The standard library's error if there is no thread
+                                        // available.
   }
   work();
 }

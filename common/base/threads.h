@@ -1,4 +1,4 @@
-// Runs one piece of work on several threads.
+// Runs a function on several threads.
 #pragma once
 
 #include <cstddef>
@@ -6,9 +6,9 @@
 
 namespace gpuemu {
 
-/// Runs `work` here and on up to `count - 1` threads more, and returns when all of them are done.
-/// Where the system refuses a thread, those that there are do the work: `work` takes its tasks from
-/// a common counter or queue. REQUIRES: `work` does not throw.
+/// Runs `work` on the calling thread and on up to `count - 1` others, and returns when all are
+/// done. If the system refuses a thread, the existing ones do all the work: `work` takes its tasks
+/// from a shared counter or queue. Requires that `work` does not throw.
 void run_on_threads(size_t count, const std::function<void()>& work);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Sizes and times as people write them.
+// Parses sizes and durations as users write them.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@ inline constexpr uint64_t kMinuteSeconds = 60, kHourSeconds = 3600, kDaySeconds 
 inline constexpr uint64_t kSizeMax = uint64_t{1} << 60;
 inline constexpr uint64_t kAgeMax = 36'500 * kDaySeconds;
 
-/// Bytes of "512MiB", "8GiB" or "1024"; nothing for other text and for more than kSizeMax.
+/// Returns the bytes of "512MiB", "8GiB" or "1024"; nothing for other text or more than kSizeMax.
 std::optional<uint64_t> parse_size(std::string_view text);
-/// Seconds of "90s", "15m", "36h", "30d" or "90"; nothing for other text and for more than kAgeMax.
+/// Returns the seconds of "90s", "15m", "36h", "30d" or "90"; nothing for other text or more than
+/// kAgeMax.
 std::optional<uint64_t> parse_age(std::string_view text);
 
 }  // namespace gpuemu

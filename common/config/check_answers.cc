@@ -1,4 +1,4 @@
-// Outputs that say of several answers that they are right.
+// Checks outputs that declare several right answers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// Where one output stands, and how what is wrong with it is told.
+/// Where an output is declared, for reporting its problems.
 struct OutputSite {
   ReadState& state;
   std::string path;  ///< "ops[0].outputs[1]."
@@ -21,8 +21,8 @@ struct OutputSite {
   }
 };
 
-/// The tensor that has the axis: the input that is indexed, or the output itself. Null where there
-/// is none, which has been told.
+/// Returns the tensor that has the axis: the indexed input, or the output itself. Null if there is
+/// none; that is reported already.
 const TensorSpec* tensor_of_axis(const OpConfig& op, const TensorSpec& output,
                                  const OutputSite& site) {
   if (output.any_order) return &output;
@@ -70,7 +70,7 @@ void check_output(const OpConfig& op, const TensorSpec& output, const OutputSite
 }  // namespace
 
 void check_answers(ReadState& state, const OpConfig& op, const OpDraft& draft) {
-  // What the op does not write itself was taken from its kernel's table.
+  // Keys that the op does not set itself come from its kernel's table.
   const bool own = state.places.contains(draft.path + ".outputs");
   const std::string& path = own ? draft.path : draft.data_path;
   for (size_t i = 0; i < op.outputs.size(); ++i) {

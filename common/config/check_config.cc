@@ -1,4 +1,4 @@
-// What several keys have to agree about: names, files, defaults that depend on other keys.
+// Checks that involve several keys: names, files, defaults that depend on other keys.
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -70,7 +70,7 @@ void check_kernel_names(ReadState& state, const Config& config, const OpConfig& 
   }
 }
 
-// An op that names a kernel may leave to the kernel's table what that has already.
+// An op that names a kernel inherits what the kernel's table already sets.
 void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config& config,
              const Drafts& drafts) {
   for (const size_t i : state.kernels_called(op.kernels)) {
@@ -115,7 +115,8 @@ void inherit(const ReadState& state, OpConfig& op, OpDraft& draft, const Config&
   }
 }
 
-// Who writes what only a test needs wants one; the gate then refuses to pass without it.
+// Keys that only a test needs mean that the user wants one; if the test cannot be made, the gate
+// must not pass.
 bool warn_of_missing_key(ReadState& state, const KernelConfig& kernel, const KernelDraft& draft) {
   const OpConfig& data = draft.data;
   const bool wanted = !data.inputs.empty() || !data.outputs.empty() || !data.dims.empty() ||
@@ -135,7 +136,7 @@ bool warn_of_missing_key(ReadState& state, const KernelConfig& kernel, const Ker
   return true;
 }
 
-// Someone who writes launches wants the kernel to run.
+// A kernel with launches is meant to run.
 void warn_of_unused(ReadState& state, const KernelConfig& kernel, const KernelDraft& draft) {
   if (warn_of_missing_key(state, kernel, draft) || kernel.launches.empty()) return;
   const std::string& path = draft.path;
@@ -187,7 +188,7 @@ void add_ops_of_kernels(ReadState& state, Config& config, Drafts& drafts) {
   }
 }
 
-// An inout output is its input again: shape and dtype need not be written twice.
+// An inout output is its input, so shape and dtype need not be repeated.
 void complete_inout(OpConfig& op) {
   for (TensorSpec& output : op.outputs) {
     if (!output.inout) continue;
@@ -199,7 +200,7 @@ void complete_inout(OpConfig& op) {
   }
 }
 
-/// Whether something of the op's kernels follows the dtype under test.
+/// Returns whether something in the op's kernels depends on the dtype under test.
 bool kernels_follow_dtype(const ReadState& state, const OpConfig& op, const Config& config) {
   return std::ranges::any_of(state.kernels_called(op.kernels), [&](size_t position) {
     const KernelConfig& kernel = config.kernels[position];
@@ -211,7 +212,7 @@ bool kernels_follow_dtype(const ReadState& state, const OpConfig& op, const Conf
   });
 }
 
-/// The dtype of an op without inputs whose outputs are all integers of a dtype of their own.
+/// Returns the dtype of an op without inputs whose outputs all have a fixed integer dtype.
 std::optional<DType> integer_output_of(const OpConfig& op) {
   if (!op.inputs.empty() || op.outputs.empty()) return std::nullopt;
   const bool integers = std::ranges::all_of(op.outputs, [](const TensorSpec& output) {
@@ -221,8 +222,8 @@ std::optional<DType> integer_output_of(const OpConfig& op) {
   return integers ? dtype_from_alias(op.outputs.front().dtype) : std::nullopt;
 }
 
-/// The dtype of an op whose tensors all have one of their own and whose inputs are integers: under
-/// test as a float it would be drawn as indices are, in small numbers only.
+/// Returns the dtype of an op whose tensors all have fixed dtypes and whose inputs are integers.
+/// Tested as a float op, its inputs would be drawn like indices, as small numbers only.
 std::optional<DType> integer_dtype_of(const ReadState& state, const OpConfig& op,
                                       const Config& config) {
   std::optional<DType> found;
@@ -262,7 +263,7 @@ void check_policy(ReadState& state, const Config& config) {
       const std::string message =
           fmt::format("no op is called '{}', {}{}", op_name, known_or_none(known_ops),
                       did_you_mean(op_name, known_ops));
-      // A user's file may hold policies for the ops of several projects.
+      // A user file may hold policies for ops of several projects.
       if (place.file == config.file) {
         state.problem_at(key, message);
       } else {
@@ -276,7 +277,7 @@ void check_policy(ReadState& state, const Config& config) {
   }
 }
 
-/// The remedy for a missing file: suggests its name alone if it lies beside gpuemu.toml.
+/// Suggests only the file's name if a missing file is found beside gpuemu.toml.
 std::string file_instead_of(const std::string& path, const std::string& folder) {
   const std::string name = std::filesystem::path(path).filename().string();
   std::error_code failed;
@@ -288,7 +289,7 @@ std::string file_instead_of(const std::string& path, const std::string& folder) 
 
 void check_file(ReadState& state, const std::string& key, const std::string& path,
                 const std::string& folder) {
-  // Files that another layer's key already refused have no path.
+  // Files refused by the key of another layer have no path.
   if (path.empty() || path.starts_with("builtin:") || !state.places.contains(key)) return;
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
@@ -333,7 +334,7 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
   for (size_t i = 0; i < config.kernels.size(); ++i) {
     check_file(state, drafts.kernels[i].path + ".source", config.kernels[i].source, config.folder);
     if (op_paths.contains(drafts.kernels[i].path)) {
-      continue;  // Its reference was checked as the op's.
+      continue;  // Its reference was checked with the op.
     }
     check_script(state, drafts.kernels[i].path + ".reference", config.kernels[i].reference,
                  config.folder);
@@ -368,7 +369,7 @@ void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_f
                                    "function '{}'; keep one of them",
                                    op.reference_function));
     }
-    // A kernel can be judged without one: by relations, invariants and what the harness sees.
+    // A kernel can be tested without one: by relations, invariants and the device's checks.
     if (op.reference.empty() && op.mode != ExecutionMode::Kernel &&
         !state.places.contains(drafts.ops[i].path + ".reference")) {
       state.problem_at(drafts.ops[i].path + ".reference",

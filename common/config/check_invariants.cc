@@ -1,4 +1,4 @@
-// What invariants and relations name: inputs, outputs, dims, axes, other ops.
+// Checks the names in invariants and relations: inputs, outputs, dims, axes, other ops.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ const std::string* find_text(const InvariantSpec& spec, const char* name) {
   return found == spec.strings.end() ? nullptr : &found->second;
 }
 
-/// One spec with the place of its problems.
+/// A spec, with the place at which its problems are reported.
 class SpecChecker {
  public:
   SpecChecker(ReadState& state, const OpConfig& op, const InvariantSpec& spec, std::string key)
@@ -62,7 +62,7 @@ class SpecChecker {
       const std::string* text = find_text(spec_, parameter);
       if (text == nullptr) continue;
       const auto expression = Expression::parse(*text);
-      if (!expression) continue;  // Reported where it was read.
+      if (!expression) continue;  // Reported when it was parsed.
       for (const std::string& name : expression->names()) {
         if (std::ranges::find(known, name) != known.end()) continue;
         problem(parameter, fmt::format("unknown name '{}' (op '{}'), {}{}", name, op_.name,
@@ -83,7 +83,8 @@ class SpecChecker {
   bool reported_ = false;
 };
 
-/// Whether the axis of the relation or invariant is one of the input, not of the output.
+/// Returns whether the axis of the relation or invariant is one of the input rather than the
+/// output.
 bool axis_is_of_input(InvariantKind kind) {
   constexpr InvariantKind kOfInput[] = {
       InvariantKind::ShiftInvariant, InvariantKind::PermutationInvariant,
@@ -91,7 +92,7 @@ bool axis_is_of_input(InvariantKind kind) {
   return std::ranges::find(kOfInput, kind) != std::end(kOfInput);
 }
 
-/// Whether runs must agree bit for bit is said in two places, which must not contradict each other.
+/// Two keys say whether runs must agree bit for bit; they must not contradict each other.
 void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
                        const std::string& key) {
   if (spec.kind != InvariantKind::Deterministic) return;
@@ -109,7 +110,7 @@ void check_determinism(ReadState& state, const OpConfig& op, const InvariantSpec
   }
 }
 
-/// Copies of the tensors one behind the other are a longer dim only where it is the first axis.
+/// Consecutive copies of the tensors are a longer dim only if it is the first axis.
 void check_huge(ReadState& state, const OpConfig& op, const InvariantSpec& spec,
                 const std::string& key) {
   const std::string* dim = spec.kind == InvariantKind::Huge ? find_text(spec, "dim") : nullptr;

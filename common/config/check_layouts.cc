@@ -1,4 +1,4 @@
-// Derives the layouts that a kernel can take: those whose strides it is given.
+// Derives the layouts that a kernel supports: those whose strides it receives.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -15,7 +15,7 @@ bool passes_pointer(const LaunchSpec& launch, const std::string& tensor) {
   });
 }
 
-/// The axes of the tensor whose strides are among the launch's arguments.
+/// Returns the axes of the tensor whose strides are arguments of the launch.
 std::set<int64_t> axes_passed(const std::vector<LaunchSpec::Arg>& args, const std::string& tensor,
                               int64_t rank) {
   std::set<int64_t> axes;
@@ -30,7 +30,7 @@ std::set<int64_t> axes_passed(const std::vector<LaunchSpec::Arg>& args, const st
   return axes;
 }
 
-/// Every launch of every variant that gets the tensor's address must get the strides too.
+/// Every launch of every variant that receives the tensor's address must also receive its strides.
 void find_strides(const std::vector<const KernelConfig*>& kernels, TensorSpec& tensor) {
   const auto rank = static_cast<int64_t>(tensor.shape.size());
   bool used = false, last = true, outer = true;
@@ -67,7 +67,7 @@ bool takes_reversed(const TensorSpec& tensor) {
   return tensor.all_strides_passed && !tensor.shape.empty();
 }
 
-/// What is written cannot be one element for many.
+/// A written tensor must not have several elements at one place.
 bool takes_broadcast(const OpConfig& op) {
   return std::ranges::any_of(op.inputs, [&](const TensorSpec& input) {
     return takes_reversed(input) && !is_updated(op, input.name);
@@ -89,7 +89,7 @@ void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const 
       {MemoryLayout::Broadcast, takes_broadcast(op)},
       {MemoryLayout::Reversed, any_tensor(op, takes_reversed)}};
   if (op.layouts.empty()) {
-    // Not reversed: many a kernel takes strides as unsigned numbers, and says so nowhere.
+    // Not reversed: many kernels take strides as unsigned numbers without saying so.
     for (const auto& [layout, is_taken] : taken) {
       if (is_taken && layout != MemoryLayout::Reversed) op.layouts.push_back(layout);
     }

@@ -1,4 +1,4 @@
-// The names that an op's tensors, dims, attrs, expressions and kernel arguments use.
+// Checks the names that an op's tensors, dims, attrs, expressions and kernel arguments use.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +18,7 @@ std::string joined(const std::set<std::string>& names) {
   return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
 }
 
-/// What an unknown name in an expression may have meant.
+/// Suggests what an unknown name in an expression may have meant.
 std::string instead_of(const std::string& name, const std::set<std::string>& known) {
   if (dtype_from_alias(name)) return fmt::format("; text needs single quotes: '{}'", name);
   const std::string near = did_you_mean(name, {known.begin(), known.end()});
@@ -31,7 +31,7 @@ std::string hint(const std::string& name, const std::set<std::string>& known) {
   return did_you_mean(name, {known.begin(), known.end()});
 }
 
-/// What expressions of one op may use.
+/// The names that expressions of one op may use.
 struct Names {
   std::set<std::string> integers, reals, tensors;
 };
@@ -80,7 +80,7 @@ class OpChecker {
     }
   }
 
-  /// A tensor and where it stands: the key is "ops[0].inputs[1]".
+  /// A tensor and its position: its key is, for example, "ops[0].inputs[1]".
   struct Listed {
     const char* list;
     size_t index;
@@ -114,7 +114,7 @@ class OpChecker {
     }
   }
 
-  /// The ends of a range that follow from sizes.
+  /// Checks the ends of a range that depend on sizes.
   void check_range(const Listed& at, const std::set<std::string>& before) {
     const std::optional<Expression>* ends[] = {&at.tensor.range_low, &at.tensor.range_high};
     for (size_t i = 0; i < 2; ++i) {
@@ -131,7 +131,7 @@ class OpChecker {
     }
   }
 
-  /// A number that a dtype under test cannot hold, and names that nothing has.
+  /// Checks that the number fits every dtype under test, and that names exist.
   void check_init(const std::string& key, const TensorSpec& tensor) {
     if (!tensor.init) return;
     if (!tensor.init->real) {
@@ -179,7 +179,7 @@ class OpChecker {
   }
 
  private:
-  // A dim whose values are wrong has been told; what uses it is not wrong for that.
+  // An invalid dim was already reported; expressions that use it are not reported again.
   void add_refused_dims() {
     for (const std::string& path : {draft_.path, draft_.data_path}) {
       const std::string prefix = path + ".dims.";
@@ -193,7 +193,7 @@ class OpChecker {
   }
 
   std::string data_key(const std::string& rest) const {
-    // What the op does not write itself was taken from its kernel's table.
+    // Keys that the op does not set itself come from its kernel's table.
     const std::string own = draft_.path + rest;
     return state_.places.contains(own) ? own : draft_.data_path + rest;
   }
@@ -239,7 +239,7 @@ class OpChecker {
   void check_shape(const Listed& at, const std::set<std::string>& before) {
     for (size_t d = 0; d < at.tensor.shape.size(); ++d) {
       const std::string rest = fmt::format(".{}[{}].shape[{}]", at.list, at.index, d);
-      // The sizes of an inout output may be those of its input, reported there.
+      // The sizes of an inout output may be those of its input, where they were reported.
       const std::string key = data_key(rest);
       if (!state_.places.contains(key)) continue;
       const size_t problems = state_.problems.size();
@@ -281,7 +281,7 @@ class OpChecker {
     }
   }
 
-  // Reject a size only if no corner gives a legal value: all dims at their smallest or largest, or
+  // Reports a size only if no corner gives a legal value: all dims at their smallest or largest, or
   // all but one.
   void check_corners(const std::string& key, const Expression& size) {
     if (!size.tensor_uses().empty()) return;
@@ -299,7 +299,7 @@ class OpChecker {
     report(key, first);
   }
 
-  // A length that neither the smallest nor the largest dims make one is wrong for certain.
+  // A length that is invalid for both the smallest and the largest dims is certainly wrong.
   void check_length(const std::string& key, const Expression& length) {
     const size_t problems = state_.problems.size();
     check_integer(key, length, 0);
@@ -324,7 +324,7 @@ class OpChecker {
     return value ? "" : value.error().message;
   }
 
-  // `skip`: characters of a prefix such as "i32:" in front of the expression.
+  // `skip`: characters of a prefix such as "i32:" before the expression.
   void check_integer(const std::string& key, const Expression& expression, uint32_t skip) {
     if (const auto column = expression.fraction_column()) {
       in_text(key, expression, *column, skip,
@@ -407,7 +407,7 @@ class OpChecker {
     }
   }
 
-  /// The value of an expression in which no name is used.
+  /// Returns the value of an expression without names.
   static std::optional<int64_t> constant(const Expression& expression) {
     const bool named = !expression.name_uses().empty() || !expression.tensor_uses().empty() ||
                        !expression.stride_uses().empty();
@@ -423,7 +423,7 @@ class OpChecker {
   }
 
   void check_threads(const std::vector<Expression>& block, const std::string& key) {
-    constexpr int64_t kThreadsMax = 1024;  // Threads of a block, on every device.
+    constexpr int64_t kThreadsMax = 1024;  // Threads per block on every device.
     int64_t threads = 1;
     for (const Expression& size : block) {
       const auto value = constant(size);
@@ -478,7 +478,7 @@ class OpChecker {
   const OpConfig& op_;
   const OpDraft& draft_;
   Names names_;
-  std::set<std::string> refused_;  ///< Dims that have no values.
+  std::set<std::string> refused_;  ///< Dims without values.
 };
 
 }  // namespace
@@ -488,11 +488,11 @@ void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
   OpChecker checker(state, op, draft);
   checker.check_data();
   check_invariants(state, config, op, op.invariants, draft.path);
-  if (op.outputs.empty()) return;  // Reported; what the kernel names would all be unknown.
+  if (op.outputs.empty()) return;  // Already reported; all names in the kernel would be unknown.
   for (const size_t i : state.kernels_called(op.kernels)) {
     const KernelConfig& kernel = config.kernels[i];
     checker.check_kernel(kernel, drafts.kernels[i].path);
-    if (drafts.kernels[i].path == draft.path) continue;  // They are the op's.
+    if (drafts.kernels[i].path == draft.path) continue;  // They are the op's own.
     check_invariants(state, config, op, kernel.invariants, drafts.kernels[i].path);
   }
 }

@@ -1,5 +1,5 @@
-// Whether the tensors of an op's smallest case fit into memory: larger ones are lowered until they
-// do, but not below what gpuemu.toml asks for.
+// Checks that the tensors of an op's smallest case fit into memory. Larger cases are reduced until
+// they fit, but not below what gpuemu.toml requires.
 #include <algorithm>
 
 #include "common/config/op_sizes.h"
@@ -9,8 +9,8 @@
 namespace gpuemu {
 namespace {
 
-// Cases are lowered to a few MiB where their dims allow it; one beyond this is slow to make, run
-// and compare.
+// Cases are reduced to a few MiB if their dims allow it; a case beyond this size is slow to
+// generate, run and compare.
 constexpr double kSlowBytes = 64 << 20;
 
 size_t least_bytes_per_element(const OpConfig& op, const TensorSpec& tensor) {
@@ -20,7 +20,8 @@ size_t least_bytes_per_element(const OpConfig& op, const TensorSpec& tensor) {
   return least;
 }
 
-/// 0 where a size needs what only a case knows. As a double nothing overflows.
+/// Returns 0 if a size depends on something only known for a case. A double, so that nothing
+/// overflows.
 double bytes_of(const OpConfig& op, const TensorSpec& tensor, const Scope& scope) {
   auto bytes = static_cast<double>(least_bytes_per_element(op, tensor));
   for (const Expression& size : tensor.shape) {

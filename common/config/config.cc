@@ -1,4 +1,4 @@
-// Look-ups in a finished configuration and the text of its problems.
+// Look-ups in a loaded configuration, and the text of its problems.
 #include "common/config/config.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ const T* find_by_name(const std::vector<T>& rows, const std::string& name) {
   return nullptr;
 }
 
-// What ops of existing clients get where nothing is written.
+// The tolerances of ops of existing clients, if none are set.
 Tolerance client_default(DType dtype) {
   Tolerance tolerance;
   if (dtype == DType::Float16 || dtype == DType::BFloat16) tolerance.atol = 1e-3;

@@ -1,4 +1,4 @@
-// Evaluation of expressions: int64 with every overflow caught.
+// Evaluates expressions in int64; every overflow is an error.
 #include "common/config/expression.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class Evaluator {
         return equality(node);
       case Op::And:
       case Op::Or: {
-        // The right side is not evaluated when the left decides: b != 0 && a / b > 1.
+        // The right side is not evaluated if the left side decides: b != 0 && a / b > 1.
         const bool left = GPUEMU_TRY(integer(*node.children[0])) != 0;
         if (left == (node.op == Op::Or)) return Value(int64_t{left});
         return Value(int64_t{GPUEMU_TRY(integer(*node.children[1])) != 0});
@@ -143,7 +143,7 @@ class Evaluator {
       if (__builtin_sub_overflow(int64_t{0}, a, &a)) return overflow(node);
       return Value(a);
     }
-    // min and max take several; the others exactly two.
+    // min and max take several arguments; the others exactly two.
     for (size_t i = 1; i < node.children.size(); ++i) {
       const int64_t b = GPUEMU_TRY(integer(*node.children[i]));
       a = GPUEMU_TRY(combine(node, a, b));
@@ -180,10 +180,10 @@ class Evaluator {
     }
   }
 
-  // '/' truncates and '%' takes the sign of the left side, as in CUDA C++; cdiv rounds up.
+  // '/' truncates and '%' has the sign of the left side, as in CUDA C++; cdiv rounds up.
   Result<int64_t> divide(const Node& node, int64_t a, int64_t b) const {
     if (b == 0) return fail(node, "division by zero");
-    if (b == -1) {  // The one quotient that does not fit is the minimum by -1.
+    if (b == -1) {  // Only the smallest integer divided by -1 overflows.
       if (node.op == Op::Remainder) return int64_t{0};
       if (node.op == Op::Divide) {
         int64_t out = 0;

@@ -1,4 +1,4 @@
-// The parsed form of an Expression; seen by its parser and by what gives it a meaning.
+// The parsed form of an Expression, for its parser and its interpreters.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +43,8 @@ struct Expression::Node {
   ExpressionOp op = ExpressionOp::Integer;
   int64_t integer = 0;
   double real = 0;
-  std::string text;     ///< Spelling of Name and Text; tensor of Numel and Stride.
-  uint32_t column = 1;  ///< From 1, of the operator, name or literal.
+  std::string text;     ///< Spelling of Name and Text; the tensor of Numel and Stride.
+  uint32_t column = 1;  ///< Position of the operator, name or literal, from 1.
   std::vector<std::unique_ptr<const Node>> children;
 };
 
@@ -65,10 +65,10 @@ inline constexpr ExpressionFunction kExpressionFunctions[] = {
     {"stride", ExpressionOp::Stride, 2, 2, "stride(tensor, axis)"},
 };
 
-/// "expression 'a / b', column 3: ..."
+/// Returns for example "expression 'a / b', column 3: ...".
 Error expression_error(std::string_view text, uint32_t column, const std::string& message);
 
-/// Recursive descent; the grammar is in expression.h.
+/// Parses by recursive descent; the grammar is in expression.h.
 Result<std::unique_ptr<const Expression::Node>> parse_expression_tree(std::string_view text);
 
 }  // namespace gpuemu

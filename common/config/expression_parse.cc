@@ -1,4 +1,4 @@
-// Recursive descent over the grammar of expression.h; every level of nesting is counted.
+// Parses the grammar of expression.h by recursive descent; counts every level of nesting.
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -14,9 +14,9 @@ using Node = Expression::Node;
 using NodePtr = std::unique_ptr<const Node>;
 using Op = ExpressionOp;
 
-// Nobody writes more by hand, and the parser's and evaluator's recursion stays within the stack.
+// More than anybody writes by hand, and within the stack for parser and evaluator.
 constexpr uint32_t kDepthMax = 64;
-/// A chain of operators is evaluated as deep as it is long.
+/// The evaluation of a chain of operators is nested as deep as the chain is long.
 constexpr uint32_t kOperandsMax = 1000;
 constexpr size_t kCharsMax = 4096;
 
@@ -28,7 +28,7 @@ struct BinaryOperator {
   std::string_view spelling;
   Op op;
 };
-// Longer spellings first: "<=" is not "<".
+// Longer spellings come first: "<=" is not "<".
 constexpr BinaryOperator kComparisons[] = {{"<=", Op::LessEqual}, {">=", Op::GreaterEqual},
                                            {"==", Op::Equal},     {"!=", Op::NotEqual},
                                            {"<", Op::Less},       {">", Op::Greater}};
@@ -107,7 +107,7 @@ class Parser {
     return left;
   }
 
-  // Every cycle of the grammar passes here, so this is where depth is counted.
+  // Every recursion of the grammar passes here, so the depth is counted here.
   Result<NodePtr> parse_unary() {
     skip_space();
     if (depth_ == kDepthMax) return fail("nested deeper than 64 levels; simplify it");
@@ -123,7 +123,7 @@ class Parser {
     if (peek() == '-') {
       ++at_;
       skip_space();
-      // The literal takes its sign with it: -9223372036854775808 has no positive counterpart.
+      // The sign belongs to the literal: -9223372036854775808 has no positive counterpart.
       if (is_digit(peek())) return parse_number(true);
       return wrap(Op::Negate, start);
     }
@@ -198,7 +198,7 @@ class Parser {
     return NodePtr(std::move(node));
   }
 
-  /// Whether other languages give this name to a function that rounds up.
+  /// Returns whether other languages use this name for a division that rounds up.
   static bool rounds_up(std::string_view name) {
     constexpr std::string_view kNames[] = {"ceil", "ceildiv", "ceil_div", "divup", "div_up"};
     return std::ranges::find(kNames, name) != std::end(kNames);
@@ -341,7 +341,7 @@ Error expression_error(std::string_view text, uint32_t column, const std::string
 }
 
 uint32_t expression_error_column(std::string_view message) {
-  // The expression itself may hold anything, so the mark is looked for behind its closing quote.
+  // The expression may contain any text, so search for the mark after its closing quote.
   constexpr std::string_view kMark = "', column ";
   const size_t at = message.rfind(kMark);
   uint32_t column = 1;

@@ -16,7 +16,7 @@ Error not_held(const TensorSpec& spec, DType dtype, const std::string& value) {
                highest_value(dtype), name_of(dtype), is_unsigned ? "; -1 has all bits set" : "");
 }
 
-/// Whether an integer type of so many bits has a pattern for the value.
+/// Returns whether an integer type of this many bits can represent the value.
 bool has_pattern(DType dtype, int64_t value, int bits) {
   if (dtype == DType::Bool) return value == 0 || value == 1;
   if (bits == 64) return true;
@@ -38,7 +38,7 @@ Result<std::vector<std::byte>> initial_element(const TensorSpec& spec, DType dty
       value = static_cast<double>(GPUEMU_TRY(spec.init->value.evaluate(scope)));
     }
     write_from_double(dtype, value, element.data());
-    // 3.4028235e38 stands for the largest float32, and is more.
+    // 3.4028235e38 stands for the largest float32 although it is slightly larger.
     const bool is_rounded =
         element.size() > 1 && std::isfinite(read_as_double(dtype, element.data()));
     if (std::isfinite(value) && std::fabs(value) > highest_value(dtype) && !is_rounded) {
@@ -49,7 +49,8 @@ Result<std::vector<std::byte>> initial_element(const TensorSpec& spec, DType dty
   int64_t value = 0;
   if (spec.init->real) {
     const double real = *spec.init->real;
-    constexpr double kWholeMax = 9007199254740992.0;  // Beyond it not every integer is a double.
+    // Larger integers may not be exact in a double.
+    constexpr double kWholeMax = 9007199254740992.0;
     // Written so that NaN fails.
     if (!(std::fabs(real) <= kWholeMax) || real != std::floor(real)) {
       return not_held(spec, dtype, fmt::format("{}", real));

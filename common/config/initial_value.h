@@ -1,4 +1,4 @@
-// What the elements of a tensor hold before the launch: the key `init` of gpuemu.toml.
+// The values of a tensor's elements before the launch: the key `init` of gpuemu.toml.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace gpuemu {
 
-/// The bytes of one element; empty for a tensor without the key. Negative numbers of an unsigned
-/// type wrap as in C: -1 has all bits set. InvalidArgument for a number that the type cannot hold,
-/// and for an expression that does not evaluate.
+/// Returns the bytes of one element; empty for a tensor without the key. Negative numbers wrap in
+/// unsigned types, as in C: -1 has all bits set. InvalidArgument for a number that does not fit the
+/// type, and for an expression that cannot be evaluated.
 Result<std::vector<std::byte>> initial_element(const TensorSpec& spec, DType dtype,
                                                const Scope& scope);
 
-/// Whether each dtype that the tensor may have can hold its initial number. InvalidArgument.
+/// InvalidArgument if some dtype that the tensor may have cannot hold its initial number.
 Status check_initial_number(const TensorSpec& spec, const std::vector<DType>& under_test);
 
 }  // namespace gpuemu

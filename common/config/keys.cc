@@ -1,4 +1,5 @@
-// The rows. A default stands in the sentence; docs/reference/config.md says more of each key.
+// The table of keys. The help sentence names the default; docs/reference/config.md explains each
+// key.
 #include "common/config/keys.h"
 
 #include "common/base/limits.h"
@@ -16,7 +17,7 @@ constexpr int64_t kDayMs = 86'400'000, kDaySeconds = 86'400, kMegabytesMax = 1 <
 constexpr int64_t kReferenceMbMin = 64;
 constexpr double kToleranceMax = 1e300;
 constexpr double kAttrMax = 1e308;
-/// All seconds of a day on as many lanes as a daemon can have.
+/// All seconds of a day on as many slots as a daemon can have.
 constexpr double kShareSecondsMax = 86'400.0 * kWorkersMax;
 
 template <const auto& kWords>
@@ -331,7 +332,7 @@ constexpr Key kAttr[] = {
 };
 constexpr KeySection kAttrSection{"attr", kAttr};
 
-// What a kernel that is tested without an op shares with ops.
+// The keys that a kernel tested without an op shares with ops.
 constexpr Key kTestData[] = {
     {"input_names", Texts, "Names of the inputs, where they are not declared."},
     {"frameworks", Retired, "Has no effect: gpuemu.check takes tensors of every framework."},

@@ -1,4 +1,4 @@
-// The layers, from the weakest to the strongest: defaults, daemon file, user file, project file,
+// Merges the layers, from weakest to strongest: defaults, daemon file, user file, project file,
 // environment, flags.
 #include <algorithm>
 #include <filesystem>
@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A configuration is written by hand; more is not one.
+// A configuration is written by hand; a larger file is a mistake.
 constexpr int kFoldersUpMax = 256;
 // Limits of the text of a problem.
 constexpr size_t kKeyBytesShown = 200, kMessageBytesShown = 2000;
@@ -25,7 +25,7 @@ struct VariableRow {
   const char* variable;
   const char* key;
 };
-// The later row wins where two name one key.
+// If two rows set one key, the later one takes precedence.
 constexpr VariableRow kVariables[] = {{"GPUEMU_BACKEND", "runtime.backend"},
                                       {"GPUEMU_EMULATED_DEVICES", "runtime.emulated_devices"},
                                       {"GPUEMU_DB", "daemon.db"},
@@ -46,7 +46,7 @@ std::string folder_of(const std::string& file) {
   return (failed ? fs::path(file) : absolute).parent_path().lexically_normal().string();
 }
 
-/// Everything that one load collects.
+/// Everything collected by one load.
 struct Load {
   Config config;
   Drafts drafts;
@@ -56,7 +56,7 @@ struct Load {
   ConfigResult finish(bool check_files);
 };
 
-/// A value or key may be a megabyte long: its beginning and its end tell which one it is.
+/// Shortens a value or key, which may be a megabyte long, to its beginning and end.
 std::string clipped(const std::string& text, size_t longest) {
   if (text.size() <= longest) return text;
   const auto is_inside = [&](size_t at) {  // Inside a multi-byte character.
@@ -69,7 +69,7 @@ std::string clipped(const std::string& text, size_t longest) {
                      text.substr(tail));
 }
 
-/// What a terminal would act on, in the words that TOML has for it.
+/// Replaces control characters, which a terminal would interpret, by TOML escapes.
 std::string without_controls(const std::string& text) {
   std::string clean;
   for (const char c : text) {
@@ -80,7 +80,7 @@ std::string without_controls(const std::string& text) {
   return clean;
 }
 
-/// Keys and values come from a file that may be anybody's.
+/// Keys and values come from a file that may not be trusted.
 void make_readable(std::vector<ConfigProblem>& problems) {
   for (ConfigProblem& one : problems) {
     one.key = clipped(without_controls(one.key), kKeyBytesShown);
@@ -103,7 +103,7 @@ ConfigResult Load::finish(bool check_files) {
   return result;
 }
 
-// One key with a value in text form, as a document of its own.
+// Reads one key with a value in text form, as a document of its own.
 void read_text_setting(Load& load, const std::string& origin, const std::string& folder,
                        const std::pair<std::string, std::string>& setting) {
   TomlValue leaf;
@@ -121,7 +121,7 @@ void read_text_setting(Load& load, const std::string& origin, const std::string&
   read_layer(load.state, {origin, folder, true, false}, document, load.config, load.drafts);
 }
 
-// The text of a list arrives as one word; commas part it.
+// A list in text form is one word; split it at commas.
 void split_list(TomlValue& value) {
   std::vector<TomlValue> items;
   for (size_t start = 0; start <= value.text.size();) {
@@ -137,7 +137,7 @@ void split_list(TomlValue& value) {
 }
 
 void read_file_layer(Load& load, const std::string& file, bool project) {
-  // It is read several times, by the client and by the daemon; a pipe would let both wait.
+  // The file is read several times, by client and daemon; with a pipe both would hang.
   std::error_code failed;
   const fs::file_status status = fs::status(file, failed);
   if (fs::exists(status) && !fs::is_regular_file(status)) {
@@ -159,7 +159,7 @@ void read_file_layer(Load& load, const std::string& file, bool project) {
     load.state.problem({file, 0, 0, 0}, "", "cannot be read: " + text.error().message);
     return;
   }
-  // Paths from here on are told to other processes in messages of UTF-8.
+  // Paths are sent to other processes in UTF-8 messages.
   if (!is_utf8(folder_of(file))) {
     load.state.problem({file, 0, 0, 0}, "",
                        "lies in a folder whose name is not UTF-8; rename the folder");
@@ -177,7 +177,8 @@ std::string find_upwards(const std::string& working_folder) {
   fs::path folder = fs::absolute(working_folder.empty() ? "." : working_folder, failed);
   for (int i = 0; i < kFoldersUpMax; ++i) {
     const fs::path file = folder / "gpuemu.toml";
-    // Whatever has the name is meant: passing it over would take another project's file.
+    // Any file of this name counts, even an unreadable one: skipping it would select another
+    // project's file.
     if (fs::exists(fs::symlink_status(file, failed))) return file.string();
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
@@ -218,7 +219,7 @@ void read_flags(Load& load, const ConfigSources& sources) {
   }
 }
 
-// The places of socket and database need a home only when nobody says them.
+// The default paths of socket and database require a home directory only if they are not set.
 void fill_places(Load& load, const ConfigSources& sources) {
   const std::string home = lookup(sources.environment, "HOME");
   std::string& socket = load.config.socket_path;
@@ -254,7 +255,7 @@ void read_layer(ReadState& state, const Layer& layer, const TomlValue& document,
   TomlValue copy;
   const TomlValue* source = &document;
   if (layer.from_text) {
-    // The sections' lists are few: dtypes, strategies and the like.
+    // The sections have few lists, such as dtypes and strategies.
     copy = document;
     static constexpr std::string_view kLists[] = {"dtypes",       "strategies",    "sanitize",
                                                   "include_dirs", "compile_flags", "quick_dtypes"};

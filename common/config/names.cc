@@ -53,7 +53,7 @@ constexpr std::string_view kBuiltins[] = {"activation_bwd",
                                           "transpose",
                                           "vector_add"};
 
-/// The names of an enumeration without markers, in order.
+/// Returns the names of an enumeration in order, without markers.
 template <typename Enum>
 std::span<const std::string_view> all_names() {
   static const std::vector<std::string_view> kNames = [] {

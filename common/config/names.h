@@ -1,6 +1,6 @@
-// Names that gpuemu.toml may hold: those of the enumerations of vocabulary.h as lists, and those of
-// built-in kernels and orders of threads, whose folders stand above this one or beside it, so that
-// their tests compare their tables with these.
+// The names that gpuemu.toml may use: those of the enumerations of vocabulary.h, as lists, and
+// those of built-in kernels and thread orders. The folders of the latter are above this one or
+// beside it, so their tests compare their tables with these lists.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace gpuemu {
 
-/// Words for `schedules` of the relation deterministic: orders in which a device runs threads.
+/// Words for `schedules` of the relation deterministic: thread orders.
 std::span<const std::string_view> schedule_names();
 /// Words for [validation].strategies, including "default".
 std::span<const std::string_view> strategy_names();
@@ -18,10 +18,11 @@ std::span<const std::string_view> strategy_names();
 std::span<const std::string_view> error_scale_names();
 std::span<const std::string_view> layout_names();
 std::span<const std::string_view> reference_mode_names();
-/// Behind "builtin:".
+/// Names after "builtin:".
 std::span<const std::string_view> builtin_kernel_names();
 
-/// "sm_80", "sm_90a": what [runtime].arch, the tables of artifact_checks and requests may name.
+/// Returns whether it is an architecture, such as "sm_80" or "sm_90a", for [runtime].arch,
+/// artifact_checks and requests.
 bool is_architecture(std::string_view name);
 
 std::vector<std::string> split_words(std::string_view separated_by_blanks);

@@ -1,4 +1,4 @@
-// Names of the NaN policies, which say how NaN and infinity are compared.
+// Names of the NaN policies, which define how NaN and infinity are compared.
 #pragma once
 
 #include <algorithm>

@@ -21,11 +21,11 @@ std::vector<std::string> tensors_in_shape(const OpConfig& op, const std::string&
   return used;
 }
 
-/// Names that the expression uses, and those that derived dims among them follow from.
+/// Returns the names that the expression uses, and those that derived dims among them depend on.
 std::set<std::string> names_behind(const OpConfig& op, const Expression& expression) {
   std::set<std::string> names;
   for (const std::string& name : expression.names()) names.insert(name);
-  // Each derived dim stands behind those that it needs.
+  // Each derived dim comes after those that it needs.
   for (size_t i = op.derived_dims.size(); i-- > 0;) {
     if (!names.contains(op.derived_dims[i].name)) continue;
     for (const std::string& name : op.derived_dims[i].value.names()) names.insert(name);
@@ -33,7 +33,7 @@ std::set<std::string> names_behind(const OpConfig& op, const Expression& express
   return names;
 }
 
-/// What a dim or an integer attr may be.
+/// The allowed values of a dim or an integer attr.
 struct Choices {
   std::string name;
   std::vector<int64_t> values;  ///< Empty for a range.
@@ -77,7 +77,7 @@ bool meets(const OpConfig& op, const std::set<std::string>& names, Scope& scope)
 }  // namespace
 
 bool never_holds(const OpConfig& op) {
-  constexpr int64_t kChoicesMax = 100'000;  // A tenth of a second.
+  constexpr int64_t kChoicesMax = 100'000;  // Takes a tenth of a second.
   // The dtypes of the op may not be known yet.
   if (!op.require || op.require->text().find("dtype") != std::string::npos) return false;
   const std::set<std::string> names = names_behind(op, *op.require);

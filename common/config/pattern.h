@@ -1,4 +1,4 @@
-// Patterns of gpuemu.toml: what RE2 can search for.
+// Patterns of gpuemu.toml, which are RE2 regular expressions.
 #pragma once
 
 #include <memory>
@@ -12,20 +12,20 @@ class RE2;
 
 namespace gpuemu {
 
-/// What is wrong with the pattern; nothing when it is sound.
+/// Returns what is wrong with the pattern; nothing if it is valid.
 std::optional<std::string> pattern_problem(const std::string& pattern);
 
-/// Any thread.
+/// A valid pattern. Thread-safe.
 class Pattern {
  public:
-  /// REQUIRES: pattern_problem() has nothing to say.
+  /// Requires a pattern without a pattern_problem().
   explicit Pattern(const std::string& text);
   ~Pattern();
   Pattern(Pattern&&) noexcept;
 
-  /// Whether it is found anywhere in `text`.
+  /// Returns whether it matches anywhere in `text`.
   bool found_in(std::string_view text) const;
-  /// As it was written.
+  /// Returns the pattern as written.
   const std::string& text() const;
 
  private:

@@ -7,8 +7,8 @@
 
 namespace gpuemu {
 
-/// Returns the file that the sources name, else the nearest one from the working folder upwards; ""
-/// when there is none. The file may be unreadable or invalid.
+/// Returns the file that the sources name, else the nearest one from the working folder upward; ""
+/// if there is none. The file may be unreadable or invalid.
 std::string project_file(const ConfigSources& sources);
 
 }  // namespace gpuemu

@@ -1,4 +1,5 @@
-// artifact_checks: limits for compiled code, of a kernel or of the project, and per architecture.
+// Reads artifact_checks: limits for compiled code, of a kernel or the project, and per
+// architecture.
 #include <algorithm>
 
 #include "common/config/names.h"
@@ -8,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-// The second name is what some documents call the same key.
+// Reads a key that some documents call by the second name.
 void read_alias(TableReader& table, std::string_view key, std::string_view alias) {
   if (table.has(key) && table.has(alias)) {
     table.find(alias)->problem(fmt::format("means the same as '{}'; keep one of them", key));

@@ -1,5 +1,5 @@
-// The sizes of an op: n = [1, 64], n = [1, 7, 64], n = 8, n = "2 * m", n = { range = [32, 4096],
-// multiple_of = 32 }.
+// Reads the sizes of an op: n = [1, 64], n = [1, 7, 64], n = 8, n = "2 * m", n = { range = [32,
+// 4096], multiple_of = 32 }.
 #include <algorithm>
 #include <bit>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kDimValuesMax = 4096;
 
-/// Nothing where one of them was refused.
+/// Returns nothing if one of them was refused.
 std::optional<std::vector<int64_t>> read_sizes(const ValueReader& value) {
   const Key& row = *dim_keys().find("values");
   const auto items = value.items(true);
@@ -28,8 +28,8 @@ bool is_empty_range(const ValueReader& value, const std::vector<int64_t>& ends) 
   return true;
 }
 
-/// The multiples of `step` in the range. Of more than a set may have: the lower half of the set's
-/// places for the least ones, the other half spread evenly, the largest among them.
+/// Returns the multiples of `step` in the range. If there are more than a set may have: half of the
+/// places for the smallest ones, the other half spread evenly up to the largest.
 std::vector<int64_t> multiples(int64_t low, int64_t high, int64_t step) {
   const int64_t first = (low + step - 1) / step, last = high / step;
   std::vector<int64_t> sizes;
@@ -54,7 +54,7 @@ std::vector<int64_t> powers_of_two(int64_t low, int64_t high, int64_t step) {
   return sizes;
 }
 
-/// { values = [...] }, or { range = [...] } with what its sizes have in common.
+/// Reads { values = [...] }, or { range = [...] } with further conditions.
 std::optional<DimSpec> read_table(const ValueReader& value) {
   TableReader table(value, dim_keys());
   const auto values = table.find("values"), range = table.find("range");
@@ -120,7 +120,7 @@ std::optional<DimSpec> read_list(const ValueReader& value) {
   return DimSpec{{}, !is_range, *std::move(sizes)};
 }
 
-/// The range "[1, 300]" for "1..300", "1-300" or "1:300"; "" for other text.
+/// Returns the range "[1, 300]" for "1..300", "1-300" or "1:300"; "" for other text.
 std::string range_meant(const std::string& text) {
   const size_t low_end = text.find_first_not_of("0123456789");
   if (low_end == 0 || low_end == std::string::npos) return "";
@@ -152,7 +152,7 @@ void read_dim(const std::string& name, const ValueReader& value, OpConfig& op) {
   op.dims.push_back(*std::move(dim));
 }
 
-/// Each behind those that it needs; what is left needs itself.
+/// Orders dims after those that they need. What remains depends on itself.
 std::vector<DerivedDim> in_order(std::vector<DerivedDim> left, std::vector<DerivedDim>& ordered) {
   for (bool moved = true; moved;) {
     moved = false;

@@ -1,4 +1,4 @@
-// Tables of invariants: names and parameters are checked here, tensors and axes by check_op.cc.
+// Reads tables of invariants. Checks names and parameters; check_op.cc checks tensors and axes.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kParameterMax = 1e300;
 constexpr double kAxisMax = 64;
-constexpr double kRunsMax = 100;  // As [validation].determinism_runs.
+constexpr double kRunsMax = 100;  // The same as for [validation].determinism_runs.
 
 bool has_word(std::string_view words, const std::string& word) {
   return std::ranges::count(split_words(words), word) > 0;
@@ -26,7 +26,7 @@ std::string parameters_text(const InvariantInfo& row) {
                        : fmt::format("expected {}", fmt::join(words, ", "));
 }
 
-// A number that is a choice is written as a boolean.
+// A number that is a yes/no choice is written as a boolean.
 std::optional<double> number_of(const ValueReader& value, const std::string& name) {
   if (value.is(TomlValue::Kind::Boolean) && (name == "strict" || name == "exact")) {
     return value.value().boolean ? 1 : 0;
@@ -55,7 +55,7 @@ std::optional<double> number_of(const ValueReader& value, const std::string& nam
   return number;
 }
 
-/// A list of orders, kept as words.
+/// Reads a list of thread orders, kept as words.
 void read_schedules(const ValueReader& value, InvariantSpec& spec) {
   std::string& all = spec.strings["schedules"];
   for (const ValueReader& item : value.items(true)) {
@@ -93,7 +93,7 @@ void read_parameters(const InvariantInfo& row, const ValueReader& value, Invaria
   }
 }
 
-/// Relations that say nothing without one of these.
+/// Relations that need one of these parameters.
 struct Needed {
   InvariantKind relation;
   std::string_view parameters, example;

@@ -1,4 +1,4 @@
-// [[kernels]]: source, launches and artifact checks.
+// Reads [[kernels]]: source, launches and artifact checks.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ constexpr ArgPrefix kArgPrefixes[] = {
 
 std::optional<LaunchSpec::Arg> read_arg(const ValueReader& item, int depth);
 
-/// A structure by value: its members in order.
+/// Reads a struct passed by value, as its members in order.
 std::optional<LaunchSpec::Arg> read_struct(const ValueReader& item, int depth) {
   LaunchSpec::Arg arg;
   arg.kind = LaunchSpec::Arg::Kind::Struct;
@@ -57,7 +57,7 @@ std::optional<LaunchSpec::Arg> read_struct(const ValueReader& item, int depth) {
   return arg;
 }
 
-/// What somebody who writes "int32:n", "n:i32" or "ptr:0" means.
+/// Suggests what "int32:n", "n:i32" or "ptr:0" may have meant.
 std::string kind_meant(const std::string& kind, const std::string& rest) {
   const auto is_kind = [&](const ArgPrefix& row) { return row.prefix == rest + ":"; };
   if (std::ranges::any_of(kArgPrefixes, is_kind)) {
@@ -128,7 +128,7 @@ std::vector<Expression> read_extent(TableReader& table, std::string_view key) {
   return extent;
 }
 
-// {ctype} and {dtype} are all that is replaced; another brace is a misspelling.
+// Only {ctype} and {dtype} are replaced; any other brace is a misspelling.
 void check_placeholders(const ValueReader& value, const std::string& entry) {
   for (size_t at = entry.find('{'); at != std::string::npos; at = entry.find('{', at + 1)) {
     const std::string rest = entry.substr(at);
@@ -161,7 +161,7 @@ LaunchSpec read_launch(const ValueReader& item) {
       if (auto read = read_arg(arg, 0)) {
         launch.args.push_back(std::move(*read));
       } else {
-        launch.args.emplace_back();  // Keeps the positions of those behind it.
+        launch.args.emplace_back();  // Keeps the positions of the following ones.
       }
     }
   }
@@ -202,7 +202,7 @@ void read_source(TableReader& table, KernelConfig& kernel) {
     return;
   }
   kernel.source = value->path_value().value_or("");
-  // CUDA sources as existing projects list them for lint may have any of these endings.
+  // CUDA sources that existing projects list for lint may have any of these endings.
   for (const char* ending : {".cu", ".cuh", ".ptx", ".fatbin", ".cubin", ".py"}) {
     if (text->ends_with(ending)) return;
   }

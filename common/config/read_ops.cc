@@ -1,4 +1,4 @@
-// [[ops]], and the keys that a testable [[kernels]] table shares with it.
+// Reads [[ops]], and the keys that a testable [[kernels]] table shares with it.
 #include <algorithm>
 #include <cctype>
 #include <cmath>
@@ -25,11 +25,11 @@ std::string tensor_dtype(const ValueReader& value) {
         fmt::format("unknown dtype '{}'; write \"{{dtype}}\" for the one under test", *text));
     return "{dtype}";
   }
-  (void)value.dtype();  // Words the problem.
+  (void)value.dtype();  // Only to report the problem.
   return "{dtype}";
 }
 
-/// An end of a range: a number, or an expression for `expression`.
+/// Reads an end of a range: a number, or an expression into `expression`.
 std::optional<double> range_end(const ValueReader& item, const Key& row,
                                 std::optional<Expression>& expression) {
   if (!item.is(TomlValue::Kind::Text)) return item.number(row.least, row.most);
@@ -170,7 +170,7 @@ bool check_attr_value(const ValueReader& item, DType dtype, double number) {
         fmt::format("{} for an attr of type {}, expected an integer", number, name_of(dtype)));
     return false;
   }
-  // Written so that the largest 64-bit numbers, rounded up as float64, stay legal.
+  // Written so that the largest 64-bit numbers, rounded up to float64, are accepted.
   if (number >= lowest_value(dtype) && number <= highest_value(dtype)) return true;
   item.problem(fmt::format("{} is out of range, {} holds {} to {}", number, name_of(dtype),
                            lowest_value(dtype), highest_value(dtype)));
@@ -275,7 +275,7 @@ void read_op(const ValueReader& item, Config& config, Drafts& drafts) {
 
 namespace {
 
-/// A name for all outputs, or a table of names by output.
+/// Reads a name for all outputs, or a table of names by output.
 void read_error_scale(TableReader& table, OpConfig& op) {
   const auto value = table.find("error_scale");
   if (!value) return;

@@ -1,4 +1,4 @@
-// [project], [runtime], [daemon], [policies], [ci], [storage], [scheduler].
+// Reads [project], [runtime], [daemon], [policies], [ci], [storage] and [scheduler].
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -28,7 +28,7 @@ void read_workers(TableReader& runtime, Config& config) {
   }
 }
 
-/// A list, or as in the environment one text with commas.
+/// Reads a list or, as in the environment, a text with commas.
 void read_emulated_devices(TableReader& runtime) {
   const auto value = runtime.find("emulated_devices");
   if (!value) return;
@@ -68,7 +68,7 @@ void read_paths(TableReader& table, std::string_view key, std::vector<std::strin
   }
 }
 
-// What gpuemu itself tells the compiler; a second word about it would be ignored or break the run.
+// gpuemu sets these compiler options itself; setting them again would be ignored or break the run.
 void read_compile_flags(TableReader& runtime, Config& config) {
   runtime.read("compile_flags", config.compile_flags);
   if (!runtime.has("compile_flags")) return;
@@ -97,7 +97,7 @@ void read_compile_flags(TableReader& runtime, Config& config) {
 void read_socket_path(TableReader& daemon, Config& config) {
   const auto value = daemon.find("socket");
   if (!value) return;
-  // The address that clients dial is "ipc://" and the path.
+  // Clients connect to the address "ipc://" followed by the path.
   constexpr std::string_view kScheme = "ipc://";
   const bool is_text = value->is(TomlValue::Kind::Text);
   const std::string text = is_text ? value->text().value_or("") : "";
@@ -112,7 +112,7 @@ void read_socket_path(TableReader& daemon, Config& config) {
   }
 }
 
-/// An integer, or a text with a unit.
+/// Reads an integer, or a text with a unit.
 template <typename Bytes>
 void read_bytes(TableReader& table, std::string_view key, Bytes& out) {
   const auto value = table.find(key);
@@ -131,7 +131,7 @@ void read_bytes(TableReader& table, std::string_view key, Bytes& out) {
   }
 }
 
-/// Within the key's limits.
+/// Checks the key's limits.
 template <typename Number>
 void read_optional(TableReader& table, std::string_view key, std::optional<Number>& out) {
   Number number{};
@@ -244,7 +244,7 @@ void read_runtime(TableReader& root, Config& config) {
   runtime.read_integer("case_timeout_ms", config.case_timeout_ms);
   runtime.read_integer("memory_limit_mb", config.memory_limit_mb);
   if (const auto python = runtime.find("python")) {
-    // A bare name is looked up in PATH; anything with a slash is a path.
+    // A bare name is searched in PATH; with a slash it is a path.
     const auto text = python->text();
     if (text && text->find('/') != std::string::npos) {
       config.python = python->path_value().value_or("");

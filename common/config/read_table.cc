@@ -1,4 +1,4 @@
-// Checks one value at a time; each refusal names the place, what was found and what was expected.
+// Checks one value at a time. Each problem names the place, the value found and the one expected.
 #include "common/config/read_table.h"
 
 #include <algorithm>
@@ -32,13 +32,13 @@ std::optional<T> parse_text(const std::string& text) {
   return value;
 }
 
-/// What a terminal would act on, or a C string end at.
+/// Returns whether a terminal would interpret the character, or it would end a C string.
 bool is_control(char c) {
   const auto code = static_cast<unsigned char>(c);
   return (code < 0x20 && c != '\t' && c != '\n' && c != '\r') || code == 0x7f;
 }
 
-/// Characters that turn the direction of text: a name would not read as what it is.
+/// Returns whether the text contains bidirectional controls, which make a name look different.
 bool turns_text(std::string_view text) {
   constexpr std::string_view kBlock = "\xe2\x80";     // U+2000 to U+203F
   constexpr std::string_view kIsolates = "\xe2\x81";  // U+2040 to U+207F
@@ -52,7 +52,7 @@ bool turns_text(std::string_view text) {
   return false;
 }
 
-/// The items that a text in place of a list holds, quoted: "n, n" are two. Expressions stay whole.
+/// Suggests a list for a text that contains several items: "n, n" are two. Expressions stay whole.
 std::string items_meant(const std::string& text) {
   const bool is_plain = text.find_first_of("()*/+%'\"") == std::string::npos;
   std::string all;
@@ -136,7 +136,7 @@ void ValueReader::warn(const std::string& message) const {
   state_->warn(place_of(*layer_, *value_), path_, message);
 }
 
-/// A hint what to write instead; "" if that is not obvious.
+/// Returns a hint about what to write instead; "" if that is not obvious.
 std::string ValueReader::remedy(const std::string& expected) const {
   if (value_->kind == Kind::Table && expected == "a list") {
     const size_t dot = path_.rfind('.');
@@ -380,7 +380,7 @@ void TableReader::warn_of_retired() {
     const Key* row = keys_->find(entry.key);
     if (row == nullptr || row->form != KeyForm::Retired) continue;
     known_.emplace_back(entry.key);
-    // The help is a sentence: "Has no effect: write dims under [[ops]] instead."
+    // The help is a sentence, such as "Has no effect: write dims under [[ops]] instead."
     std::string message(row->help.substr(0, row->help.size() - 1));
     message.front() = 'h';
     self_.state().warn(place_of(self_.layer(), entry), path_of(entry.key), std::move(message));
@@ -425,7 +425,7 @@ void TableReader::read_name(const std::string& whose, std::string& out) {
   if (text->find_first_of("\t\n\r") != std::string::npos) {
     name->problem("expected a name without tabs and line ends");
   }
-  if (text->size() > kMessageCharsMax) {  // Every line of a report repeats it.
+  if (text->size() > kMessageCharsMax) {  // Every line of a report would repeat it.
     return name->problem(
         fmt::format("a name of {} bytes, the limit is {}", text->size(), kMessageCharsMax));
   }

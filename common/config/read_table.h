@@ -1,5 +1,5 @@
-// Typed access to a TOML tree. Every key that is asked for is known; finish() reports the others.
-// Problems are collected, never thrown: a reader goes on after each.
+// Typed access to a TOML tree. Keys that are read become known; finish() reports the others.
+// Problems are collected, so that a reader continues after each.
 #pragma once
 
 #include <initializer_list>
@@ -15,45 +15,46 @@
 
 namespace gpuemu {
 
-/// One layer: a file, the environment or the flags.
+/// A layer: a file, the environment or the flags.
 struct Layer {
   std::string name;        ///< "gpuemu.toml", "environment GPUEMU_DB"
-  std::string folder;      ///< Relative paths start here.
-  bool from_text = false;  ///< Numbers, booleans and lists arrive as text.
-  bool project = false;    ///< Only a project file may hold ops and kernels.
+  std::string folder;      ///< Base of relative paths.
+  bool from_text = false;  ///< Numbers, booleans and lists are given as text.
+  bool project = false;    ///< Only a project file may define ops and kernels.
 };
 
-/// Where a key was given.
+/// The position at which a key was set.
 struct Place {
   std::string file;
   uint32_t line = 0, column = 0;
-  uint32_t text_column = 0;  ///< Column of the first character of a text; 0 when unknown.
+  uint32_t text_column = 0;  ///< Column of the first character of a text; 0 if unknown.
   uint32_t end_line = 0, end_column = 0;
 };
 Place place_of(const Layer& layer, const TomlValue& value);
-/// Where its key stands.
+/// Returns the position of the entry's key.
 Place place_of(const Layer& layer, const TomlEntry& entry);
 
-/// What is read so far, over all layers. Places are looked up by the key's path.
+/// The state of reading, over all layers. Positions are looked up by the key's path.
 struct ReadState {
   std::map<std::string, Place> places;
   std::vector<ConfigProblem> problems, warnings;
-  /// Positions in Config::kernels, by name: an op finds its own without a look at all of them.
+  /// Indices in Config::kernels by name, so that an op finds its kernels without a search.
   std::map<std::string, std::vector<size_t>> kernels_by_name;
-  std::string emulated_devices;  ///< "sm_75, sm_80:16384"; only a daemon that starts asks for it.
+  std::string emulated_devices;  ///< For example "sm_75, sm_80:16384"; only used when a daemon
+                                 ///< starts.
 
   void problem(const Place& place, const std::string& key, const std::string& message);
   void warn(const Place& place, const std::string& key, const std::string& message);
-  /// At the place of `key`, or of the nearest enclosing key that is known.
+  /// Reports at the position of `key`, or of the nearest known enclosing key.
   void problem_at(const std::string& key, const std::string& message);
-  /// Reports at `column` (from 1) of the text that `key` holds, `skip` characters into it.
+  /// Reports at `column` (from 1) of the text of `key`, `skip` characters into it.
   void problem_in_text(const std::string& key, uint32_t column, const std::string& message);
   Place place_of(const std::string& key) const;
-  /// Where the kernels with these names stand in Config::kernels, in that order.
+  /// Returns the indices in Config::kernels of the kernels with these names, in that order.
   std::vector<size_t> kernels_called(const std::vector<std::string>& names) const;
 };
 
-/// A value and its path; the readers below report what does not fit and return nothing.
+/// A value and its path. The functions below report a value that does not fit, and return nothing.
 class ValueReader {
  public:
   ValueReader(ReadState& state, const Layer& layer, const TomlValue& value, std::string path)
@@ -67,11 +68,11 @@ class ValueReader {
   std::optional<double> number(double low, double high) const;
   std::optional<std::string> one_of(const std::vector<std::string>& choices) const;
   std::optional<DType> dtype() const;
-  /// Text or an integer; `skip` characters of a prefix are left out.
+  /// Reads text or an integer; skips a prefix of `skip` characters.
   std::optional<Expression> expression(size_t skip = 0) const;
-  /// Absolute; a relative one starts at the layer's folder.
+  /// Returns an absolute path; a relative one starts at the layer's folder.
   std::optional<std::string> path_value() const;
-  /// A list; a single value counts as a list of one where `one_is_list`.
+  /// Reads a list; with `one_is_list`, a single value counts as a list of one.
   std::vector<ValueReader> items(bool one_is_list = false) const;
   bool is(TomlValue::Kind kind) const { return value_->kind == kind; }
 
@@ -95,23 +96,23 @@ class ValueReader {
 
 class TableReader {
  public:
-  /// A value that is no table is reported once and read as an empty one. `keys` are those that may
-  /// be asked for below; without them the table's keys are names, which all() gives.
+  /// Reports a value that is not a table once, and reads it as empty. `keys` are the allowed keys;
+  /// without it, the table's keys are names, which all() returns.
   explicit TableReader(const ValueReader& table, const KeySection* keys = nullptr);
   TableReader(const ValueReader& table, const KeySection& keys) : TableReader(table, &keys) {}
 
-  /// REQUIRES, as all that take a key: the section has the key.
+  /// Requires, like all functions that take a key, that the section has the key.
   std::optional<ValueReader> find(std::string_view key);
   bool has(std::string_view key) const;
-  /// Each sets `out` when the key is there and its value fits.
+  /// Each sets `out` if the key is present and its value fits.
   void read(std::string_view key, std::string& out);
   void read(std::string_view key, bool& out);
   void read(std::string_view key, std::optional<Expression>& out);
   void read(std::string_view key, std::vector<std::string>& out);
   void read(std::string_view key, std::vector<DType>& out);
-  /// One of the key's words.
+  /// Reads one of the key's words.
   void read_one_of(std::string_view key, std::string& out);
-  /// The enumerator of the word. REQUIRES: `parse` knows every word that the key allows.
+  /// Reads the enumerator of a word. Requires that `parse` knows every allowed word.
   template <typename Enum>
   void read_one_of(std::string_view key, Enum& out,
                    std::optional<Enum> (*parse)(std::string_view)) {
@@ -119,7 +120,7 @@ class TableReader {
     read_one_of(key, word);
     if (!word.empty()) out = *parse(word);
   }
-  /// Within the key's limits.
+  /// Checks the key's limits.
   template <typename T>
   void read_integer(std::string_view key, T& out) {
     if (auto value = find(key)) {
@@ -128,21 +129,22 @@ class TableReader {
     }
   }
   void read_number(std::string_view key, double& out);
-  /// What the section says of the key.
+  /// Returns the section's row for the key.
   const Key& row_of(std::string_view key) const;
   std::vector<std::string> allowed_words(std::string_view key) const;
-  /// Warns of each key whose form is Retired, with the row's help. finish() does so too.
+  /// Warns about each key of the form Retired, with the row's help. finish() does so too.
   void warn_of_retired();
-  /// An entry whose key is a name, which then is known.
+  /// Reads an entry whose key is a name, and marks it as known.
   std::optional<ValueReader> named(std::string_view key);
-  /// Every entry as a reader, all of them known: for tables whose keys are names.
+  /// Returns every entry, and marks all as known: for tables whose keys are names.
   std::vector<std::pair<std::string, ValueReader>> all();
-  /// Reports the keys that no reader asked for.
+  /// Reports the keys that were not read.
   void finish();
   void missing(std::string_view key, const std::string& expected);
-  /// Entry `name`: one line that is not empty, as reports show it. `whose`: "the op's".
+  /// Reads entry `name`: a single line, not empty, as shown in reports. `whose`: for example "the
+  /// op's".
   void read_name(const std::string& whose, std::string& out);
-  /// At the key itself, not at its value. REQUIRES: has(key).
+  /// Reports at the key itself rather than its value. Requires has(key).
   void problem_at_key(std::string_view key, const std::string& message);
 
   std::string path_of(std::string_view key) const;
@@ -155,7 +157,7 @@ class TableReader {
   std::vector<std::string> known_;
 };
 
-/// Whether it may name a dim, an attr or a tensor; reported when not.
+/// Returns whether it may name a dim, an attr or a tensor; reports it otherwise.
 bool is_legal_name(const ValueReader& where, const std::string& name);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// [validation] and tolerance tables.
+// Reads [validation] and tolerance tables.
 #include <charconv>
 
 #include "common/base/limits.h"
@@ -18,12 +18,11 @@ void read_sanitize(TableReader& validation, Config& config) {
       names.push_back(*check);
     }
   }
-  // one_of() has accepted them all.
+  // one_of() has checked them all.
   config.sanitize = *device_checks_from_names(names);
 }
 
-// A TOML integer ends at 2^63 - 1; a seed that was drawn and printed may be larger, and is then
-// written in quotes.
+// A TOML integer ends at 2^63 - 1; a larger seed, as drawn and printed, is written in quotes.
 void read_seed(TableReader& validation, Config& config) {
   const auto value = validation.find("seed");
   if (!value) return;
@@ -69,7 +68,7 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
     return tolerance;
   }
   if (!value.is(TomlValue::Kind::Table)) {
-    // A bare number is an absolute tolerance, as existing files mean it.
+    // A bare number is an absolute tolerance, as in existing files.
     const Key& atol_row = *tolerance_keys().find("atol");
     const auto atol = value.number(atol_row.least, atol_row.most);
     if (!atol) return std::nullopt;
@@ -82,7 +81,7 @@ std::optional<Tolerance> read_tolerance(const ValueReader& value) {
   uint64_t ulp = 0;
   table.read_integer("ulp", ulp);
   if (table.has("ulp")) tolerance.ulp = ulp;
-  // Other tools have other names for the same.
+  // Names that other tools use for the same keys.
   for (const auto& [other, own] : {std::pair("abs", "atol"), std::pair("rel", "rtol")}) {
     const auto value_there = table.has(other) ? table.named(other) : std::nullopt;
     if (value_there) {
@@ -107,7 +106,7 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
   for (const auto& [key, tolerance] : rows.all()) {
     const auto dtype = dtype_from_alias(key);
     if (!dtype) {
-      // The key is what is wrong; a reader of the key itself words it as everywhere.
+      // The key itself is wrong; a reader of it reports this with the usual message.
       TomlValue as_text;
       as_text.kind = TomlValue::Kind::Text;
       as_text.text = key;
@@ -119,7 +118,7 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
       (void)ValueReader(tolerance.state(), tolerance.layer(), as_text, tolerance.path()).dtype();
       continue;
     }
-    // `config show` prints the full name, whatever the file writes.
+    // `config show` prints the full name, whatever the file uses.
     tolerance.state().places[rows.path_of(name_of(*dtype))] =
         tolerance.state().place_of(tolerance.path());
     if (const auto read = read_tolerance(tolerance)) tolerances[*dtype] = *read;

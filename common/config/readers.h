@@ -1,5 +1,5 @@
-// The sections of gpuemu.toml, one reader each. They fill values and report what does not fit;
-// what needs several sections is checked afterwards by check_config().
+// The readers of gpuemu.toml, one per section. They fill in values and report those that do not
+// fit; check_config() then checks what involves several sections.
 #pragma once
 
 #include "common/config/config.h"
@@ -7,16 +7,16 @@
 
 namespace gpuemu {
 
-/// What [[ops]] and [[kernels]] share: how to make inputs for it and how to judge its outputs.
-/// The vectors run parallel to Config::ops and Config::kernels.
+/// The part that [[ops]] and [[kernels]] share: how to generate inputs and how to judge outputs.
+/// The vectors are parallel to Config::ops and Config::kernels.
 struct OpDraft {
   std::string path;       ///< "ops[2]"
-  std::string data_path;  ///< Where inputs and outputs stand: its own path or a kernel's.
+  std::string data_path;  ///< Where inputs and outputs are declared: its own path or a kernel's.
   bool mode_given = false;
 };
 struct KernelDraft {
   std::string path;
-  OpConfig data;  ///< The op keys of a [[kernels]] table.
+  OpConfig data;  ///< The op's keys in a [[kernels]] table.
 };
 struct Drafts {
   std::vector<OpDraft> ops;
@@ -35,18 +35,18 @@ void read_ops(TableReader& root, Config& config, Drafts& drafts);
 void read_kernels(TableReader& root, Config& config, Drafts& drafts);
 
 void read_tolerances(TableReader& table, ToleranceTable& tolerances);
-/// "auto", a number or a table.
+/// Reads "auto", a number or a table.
 std::optional<Tolerance> read_tolerance(const ValueReader& value);
-/// "ref.py" or "ref.py:softmax".
+/// Reads "ref.py" or "ref.py:softmax".
 void read_reference(TableReader& table, std::string& path, std::string& function);
-/// Its table `artifact_checks`, with tables per architecture in it.
+/// Reads the table `artifact_checks`, including tables per architecture.
 void read_artifact_checks(TableReader& parent, ArtifactChecks& checks);
-/// `off`: those written as `false`.
+/// `off`: invariants set to `false`.
 void read_invariants(TableReader& table, std::vector<InvariantSpec>& invariants,
                      std::vector<InvariantKind>& off);
-/// inputs, outputs, dims, attrs, dtypes, accumulate ... of an op or a kernel.
+/// Reads inputs, outputs, dims, attrs, dtypes, accumulate and so on, of an op or a kernel.
 void read_test_data(TableReader& table, OpConfig& op);
-/// The dims that are chosen, and those that follow from them.
+/// Reads the dims that are chosen, and those computed from them.
 void read_dims(TableReader& table, OpConfig& op);
 enum class TensorList { Inputs, Outputs, Scratch };
 std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, TensorList list);
@@ -54,24 +54,24 @@ std::vector<TensorSpec> read_tensors(TableReader& table, std::string_view key, T
 /// Reads one layer on top of `config`.
 void read_layer(ReadState& state, const Layer& layer, const TomlValue& document, Config& config,
                 Drafts& drafts);
-/// Fills what depends on several keys and reports what does not agree; files too if wanted.
+/// Sets values that depend on several keys, and reports contradictions; checks files if requested.
 void check_config(ReadState& state, Config& config, Drafts& drafts, bool check_files);
-/// Finds out which tensors may lie strided or transposed; reports layouts that none can have.
+/// Determines which tensors may be strided or transposed; reports layouts that none can have.
 void settle_layouts(ReadState& state, const Config& config, OpConfig& op, const OpDraft& draft);
-/// The tensors, dims, axes and ops that the invariants and relations at `path` name.
+/// Checks the tensors, dims, axes and ops that the invariants and relations at `path` name.
 void check_invariants(ReadState& state, const Config& config, const OpConfig& op,
                       const std::vector<InvariantSpec>& invariants, const std::string& path);
-/// The names that the expressions and arguments of one op use.
+/// Checks the names in the expressions and arguments of one op.
 void check_op_names(ReadState& state, const Config& config, const OpConfig& op,
                     const OpDraft& draft, const Drafts& drafts);
-/// Outputs with several right answers: what they index, and along which axis.
+/// Checks outputs with several right answers: what they index, and along which axis.
 void check_answers(ReadState& state, const OpConfig& op, const OpDraft& draft);
-/// The widest ranges of tensors whose ends follow from sizes.
+/// Computes the widest ranges of tensors whose ends depend on sizes.
 void widen_ranges(OpConfig& op);
-/// Whether the smallest case of one op fits into memory, and is small enough to be run often.
+/// Checks that the smallest case of an op fits into memory and is small enough to run often.
 void check_smallest_case(ReadState& state, const Config& config, const OpConfig& op,
                          const OpDraft& draft);
-/// For `config show --origin`.
+/// Lists the settings for `config show --origin`.
 std::vector<Config::Setting> list_settings(const Config& config, const ReadState& state,
                                            const TomlValue* project);
 

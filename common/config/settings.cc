@@ -1,4 +1,4 @@
-// Every effective scalar with the place it came from, for `config show --origin`.
+// Lists every effective scalar with its origin, for `config show --origin`.
 #include <algorithm>
 
 #include <fmt/core.h>
@@ -46,7 +46,7 @@ class Lister {
 
   const ReadState& state() const { return state_; }
 
-  /// `alias` is another spelling of the key, where there is one.
+  /// `alias` is another spelling of the key, if there is one.
   void add(const std::string& key, const std::string& value, const std::string& alias = "") {
     auto place = state_.places.find(key);
     if (place == state_.places.end() && !alias.empty()) place = state_.places.find(alias);
@@ -58,7 +58,7 @@ class Lister {
     out_.push_back({key, value, origin});
   }
 
-  // What an op or a kernel writes itself, leaf by leaf.
+  // Adds what an op or a kernel sets itself, leaf by leaf.
   void add_tree(const std::string& path, const TomlValue& value) {
     if (value.kind == TomlValue::Kind::Table) {
       for (const TomlEntry& entry : value.entries) add_tree(path + "." + entry.key, entry.value);

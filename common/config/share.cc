@@ -16,7 +16,7 @@ Error no_token(const std::string& why) {
   return error(ErrorCode::InvalidArgument, "daemon.share.token_file: {}", why);
 }
 
-/// Editors end a file with a line break.
+/// Editors end a file with a newline.
 std::string trimmed(const std::string& text) {
   constexpr const char* kBlanks = " \t\r\n";
   const size_t begin = text.find_first_not_of(kBlanks);

@@ -1,4 +1,4 @@
-// What the `source` of a kernel is, by its name.
+// Classifies a kernel's `source` by its name.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace gpuemu {
 
-/// In front of the name of a kernel that gpuemu brings along.
+/// Prefix of the name of a built-in kernel.
 inline constexpr std::string_view kBuiltinSource = "builtin:";
 
 enum class SourceKind : uint8_t {
   None,         ///< No source: an empty path.
-  Builtin,      ///< A kernel that gpuemu brings along.
+  Builtin,      ///< A built-in kernel.
   Cuda,         ///< .cu
   CudaHeader,   ///< .cuh
   Ptx,          ///< .ptx
@@ -30,7 +30,7 @@ constexpr SourceKind source_kind(std::string_view source) {
   return source.ends_with(".py") ? SourceKind::Python : SourceKind::Other;
 }
 
-/// Whether nvcc compiles it.
+/// Returns whether nvcc compiles it.
 constexpr bool is_cuda_source(std::string_view source) {
   const SourceKind kind = source_kind(source);
   return kind == SourceKind::Cuda || kind == SourceKind::CudaHeader;

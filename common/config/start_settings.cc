@@ -16,7 +16,7 @@ bool is_start_key(const std::string& key) {
   return std::ranges::find(kStartKeys, key) != kStartKeys.end();
 }
 
-/// Said for this command alone, so that it holds without a project too.
+/// Returns whether it was set for this command alone, so that it applies without a project too.
 bool is_said_now(const std::string& origin) {
   return origin.starts_with("environment ") || origin.starts_with("flag ");
 }
@@ -25,7 +25,7 @@ bool is_said_now(const std::string& origin) {
 
 std::string emulated_devices_of(const Config& config) {
   for (const Config::Setting& one : config.settings) {
-    // Without the quotes of a listed text.
+    // Strip the quotes of a listed text.
     if (one.key == "runtime.emulated_devices") return one.value.substr(1, one.value.size() - 2);
   }
   return "";

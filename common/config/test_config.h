@@ -1,4 +1,4 @@
-// What several tests of the configuration begin with.
+// Helpers for tests of the configuration.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace gpuemu {
 
-/// What `toml` says; a test in which it is wrong fails.
+/// Parses `toml`; the test fails if it is invalid.
 inline Config good(const std::string& toml) {
   ConfigResult result = parse_config(toml, "gpuemu.toml");
   EXPECT_TRUE(result.config) << result.text();
   return result.config.value_or(Config{});
 }
 
-/// A kernel and an op that uses it; keys of the op can follow.
+/// A kernel and an op that uses it; further keys of the op can be appended.
 inline constexpr char kOneKernel[] = R"(
 [[kernels]]
 name = "k"

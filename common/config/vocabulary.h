@@ -1,6 +1,7 @@
-// Words of gpuemu.toml that other folders give a meaning, each an enumeration with one table:
+// The words of gpuemu.toml that other folders interpret, each an enumeration with one table:
 // strategies.def, error_scales.def, memory_layouts.def, invariants.def. Stored results and requests
-// use the same words. `name_of` gives the word, `X_from_name` the enumerator of exactly that word.
+// use the same words. `name_of` returns the word, `X_from_name` the enumerator of exactly that
+// word.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace gpuemu {
 
-/// Draws the sizes or the values of a case.
+/// A strategy for drawing the sizes or values of a case.
 enum class Strategy : uint8_t {
 #define GPUEMU_STRATEGY(value, name, kind, tier, gate, description, when) value,
 #include "common/config/strategies.def"
@@ -21,10 +22,10 @@ struct StrategyInfo {
   Strategy strategy;
   std::string_view name;
   StrategyKind kind;
-  int tier;  ///< 1 ordinary numbers, 2 NaN and infinity, 3 what correct kernels may fail; 0
-             ///< markers.
+  int tier;  ///< 1: ordinary numbers, 2: NaN and infinity, 3: values on which correct kernels may
+             ///< fail, 0: markers.
 };
-/// Every row, in the order of the enumeration.
+/// Returns all rows in the order of the enumeration.
 std::span<const StrategyInfo> strategy_table();
 std::string_view name_of(Strategy strategy);
 std::optional<Strategy> strategy_from_name(std::string_view name);
@@ -38,7 +39,7 @@ enum class ErrorScale : uint8_t {
 std::string_view name_of(ErrorScale scale);
 std::optional<ErrorScale> error_scale_from_name(std::string_view name);
 
-/// How the tensors of a case lie in memory. The wire's LayoutKind has the first three.
+/// The memory layout of a case's tensors. LayoutKind of the wire has the first three.
 enum class MemoryLayout : uint8_t {
 #define GPUEMU_MEMORY_LAYOUT(value, name, description, when) value,
 #include "common/config/memory_layouts.def"
@@ -47,10 +48,10 @@ enum class MemoryLayout : uint8_t {
 std::string_view name_of(MemoryLayout layout);
 std::optional<MemoryLayout> memory_layout_from_name(std::string_view name);
 
-/// Says which process runs the reference of a case.
+/// Which process runs the reference of a case.
 enum class ReferenceMode : uint8_t {
-  Auto,     ///< One that is kept between cases where the script allows it.
-  Process,  ///< A fresh one for each case.
+  Auto,     ///< A process kept between cases, if the script allows it.
+  Process,  ///< A new process for each case.
 };
 std::string_view name_of(ReferenceMode mode);
 std::optional<ReferenceMode> reference_mode_from_name(std::string_view name);
@@ -67,9 +68,9 @@ struct InvariantInfo {
   InvariantKind kind;
   std::string_view name;
   std::string_view numbers, texts;  ///< Parameters of its table, separated by blanks.
-  bool is_relation;                 ///< Further runs of the kernel show it, not one output alone.
+  bool is_relation;  ///< Checked by further runs of the kernel, not by one output alone.
 };
-/// Every row, in the order of the enumeration: invariants, then relations.
+/// Returns all rows in the order of the enumeration: invariants, then relations.
 std::span<const InvariantInfo> invariant_table();
 const InvariantInfo& info_of(InvariantKind kind);
 std::string_view name_of(InvariantKind kind);

@@ -9,7 +9,7 @@ void plan(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0)).arg(c.in(0).count());
 }
 
-/// `function`: its name in the CUDA source; `given`: the input that the slope follows from.
+/// `function`: name in the CUDA source; `given`: the input from which the slope is computed.
 OpKind gradient(const std::string& name, const char* function, const char* given,
                 const char* summary) {
   return {.name = name,

@@ -1,4 +1,4 @@
-// add, sub, mul and div: of tensors that broadcast to the shape of the result.
+// add, sub, mul and div, for tensors that broadcast to the shape of the result.
 #include <algorithm>
 
 #include "kernels/elementwise/elementwise.h"
@@ -7,7 +7,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-/// Sizes are those of y or 1, aligned at the last axis.
+/// Sizes must be those of y, or 1, aligned at the last axis.
 Status check(const OpCase& c) {
   const DeviceTensor& y = c.out(0);
   for (size_t i = 0; i < 2; ++i) {
@@ -35,7 +35,7 @@ void plan(const OpCase& c, Plan& plan) {
   add_broadcast_strides(step, c.in(1));
 }
 
-/// `types`: of the entries; `generic`: of what is compiled when it is first called.
+/// `types`: dtypes of the compiled entries; `generic`: dtypes compiled on first use.
 OpKind operation(const char* name, const char* function, const char* summary,
                  std::vector<TypeRule> types, std::vector<TypeRule> generic) {
   return {

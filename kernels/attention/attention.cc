@@ -1,4 +1,4 @@
-// attention: over the last two axes; those in front are a batch.
+// attention, over the last two axes; the axes before them are a batch.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,8 +8,8 @@
 namespace gpuemu::kernels {
 namespace {
 
-constexpr int64_t kTile = 32;              ///< Queries of a block, as attention.cu has it.
-constexpr int64_t kNaiveBlocksMax = 1024;  ///< Each has a row of scores in the workspace.
+constexpr int64_t kTile = 32;              ///< Queries per block; the same as in attention.cu.
+constexpr int64_t kNaiveBlocksMax = 1024;  ///< Each needs a row of scores in the workspace.
 
 struct Sizes {
   int64_t batch = 1, queries = 0, keys = 0, dim = 0, v_dim = 0;
@@ -23,7 +23,7 @@ Sizes sizes_of(const OpCase& c) {
   return sizes;
 }
 
-/// The tensor has the batch axes of q and these two behind them.
+/// Checks that the tensor has the batch axes of q, followed by these two.
 Status check_matrices(const OpCase& c, const DeviceTensor& tensor, std::array<int64_t, 2> matrix,
                       const char* name, const char* why) {
   std::vector<int64_t> expected(c.in(0).shape.begin(), c.in(0).shape.end() - 2);

@@ -1,4 +1,4 @@
-// Gradients of attention: over the last two axes; those in front are a batch.
+// Gradients of attention, over the last two axes; the axes before them are a batch.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,8 +8,8 @@
 namespace gpuemu::kernels {
 namespace {
 
-constexpr uint32_t kThreads = 128;  ///< In a block, as attention_bwd.cu allows.
-constexpr uint64_t kNumbers = 3;    ///< Kept for each query, in the workspace.
+constexpr uint32_t kThreads = 128;  ///< Per block; the limit of attention_bwd.cu.
+constexpr uint64_t kNumbers = 3;    ///< Kept per query in the workspace.
 
 struct Sizes {
   int64_t batch = 1, queries = 0, keys = 0, dim = 0, v_dim = 0;
@@ -23,7 +23,7 @@ Sizes sizes_of(const OpCase& c) {
   return sizes;
 }
 
-/// The tensor has the batch axes of q and these two behind them.
+/// Checks that the tensor has the batch axes of q, followed by these two.
 Status check_matrices(const OpCase& c, const DeviceTensor& tensor, std::array<int64_t, 2> matrix,
                       const char* name) {
   std::vector<int64_t> expected(c.in(0).shape.begin(), c.in(0).shape.end() - 2);
@@ -54,7 +54,7 @@ uint64_t row_bytes(const OpCase& c) {
   return static_cast<uint64_t>(size.batch * size.queries) * kNumbers * width;
 }
 
-/// One block for each of the rows, with the arguments that all entries have.
+/// Adds a launch with one block per row, and the arguments common to all entries.
 LaunchStep& launch(const OpCase& c, Plan& plan, int64_t rows, uint32_t entry) {
   const Sizes size = sizes_of(c);
   const auto blocks = static_cast<uint32_t>(std::clamp<int64_t>(rows, 1, kGridXMax));

@@ -1,4 +1,4 @@
-// bias_add: one vector to every row.
+// bias_add: adds one vector to every row.
 #include <algorithm>
 
 #include "kernels/op_checks.h"

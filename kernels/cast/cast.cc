@@ -1,8 +1,8 @@
-// cast: from any dtype to any.
+// cast: converts any dtype to any other.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
-// The text of cast_strided.cu.
+// The source text of cast_strided.cu.
 // NOLINTNEXTLINE(readability-identifier-naming): the build names it after the file.
 extern const std::string_view kSource_cast_strided;
 

@@ -1,4 +1,4 @@
-// Convolutions of images NCHW with filters OIHW, and their gradients.
+// Convolutions of NCHW images with OIHW filters, and their gradients.
 #include <algorithm>
 #include <array>
 
@@ -7,7 +7,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-/// The tensors of an op that are the images, the filters and the result of the convolution.
+/// The tensors of an op that are the images, the filters and the result.
 struct Roles {
   const DeviceTensor& images;
   const DeviceTensor& filters;
@@ -28,7 +28,7 @@ Steps steps_of(const OpCase& c) {
           number("pad_columns")};
 }
 
-/// The number of windows that fit; 0 or less when none does.
+/// Returns the number of windows that fit; 0 or less if none does.
 int64_t windows(int64_t size, int64_t pad, int64_t kernel, int64_t stride) {
   return size + 2 * pad < kernel ? 0 : (size + 2 * pad - kernel) / stride + 1;
 }

@@ -1,4 +1,4 @@
-// copy: of any strides to any strides. copy_saved: what a training step keeps for its backward
+// copy: from any strides to any strides. copy_saved: what a training step keeps for its backward
 // pass.
 #include "kernels/op_checks.h"
 

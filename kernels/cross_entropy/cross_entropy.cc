@@ -1,4 +1,4 @@
-// cross_entropy and its gradient: of rows of logits and one wanted column each.
+// cross_entropy and its gradient, for rows of logits with one target column each.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {

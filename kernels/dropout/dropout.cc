@@ -1,5 +1,5 @@
-// dropout: elementwise, any shape. The same call on the gradient, with the same key, is its
-// gradient.
+// dropout: elementwise, any shape. The same call on the gradient with the same key gives the
+// gradient of dropout.
 #include <algorithm>
 #include <cmath>
 
@@ -23,7 +23,7 @@ Status check(const OpCase& c) {
 
 void plan(const OpCase& c, Plan& plan) {
   const int64_t count = c.in(0).count();
-  // What a thread works on at once, as kernels/dropout/dropout.cu has it.
+  // Elements that a thread handles at once; the same as in kernels/dropout/dropout.cu.
   const auto run = std::max<int64_t>(4, static_cast<int64_t>(16 / byte_size(c.in(0).dtype)));
   const int64_t blocks = (count + run * kPacketThreads - 1) / (run * kPacketThreads);
   const auto grid = static_cast<uint32_t>(std::clamp<int64_t>(blocks, 1, kGridXMax));

@@ -3,7 +3,7 @@
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {
-// The text of elementwise.cu behind that of the ops.
+// The source text of elementwise.cu, which follows that of the op.
 // NOLINTNEXTLINE(readability-identifier-naming): the build names it after the file.
 extern const std::string_view kSource_elementwise;
 
@@ -30,7 +30,7 @@ void plan_combine(const OpCase& c, Plan& plan) {
   add_strides(step, c.out(0));
 }
 
-/// Behind those that come compiled.
+/// Adds variants after the compiled ones.
 KernelVariant generic(const std::string& kernel, const std::string& function,
                       std::vector<TypeRule> types, void (*plan)(const OpCase&, Plan&)) {
   return {

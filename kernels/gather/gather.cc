@@ -1,5 +1,5 @@
-// gather: slices along one axis that an index names. embedding: rows of a table, the same of a
-// matrix, and its gradient.
+// gather: slices along one axis selected by an index. embedding: selected rows of a table, and its
+// gradient.
 #include <algorithm>
 
 #include "kernels/op_checks.h"
@@ -12,7 +12,7 @@ int64_t axis_of(const OpCase& c) {
   return axis < 0 ? axis + static_cast<int64_t>(c.in(0).rank()) : axis;
 }
 
-/// y has the axes of the index in place of the axis.
+/// Checks that y has the axes of the index in place of the axis.
 Status check_along(const OpCase& c, int64_t axis) {
   const auto x = c.in(0).shape, index = c.in(1).shape;
   std::vector<int64_t> expected(x.begin(), x.begin() + axis);

@@ -1,4 +1,4 @@
-// gather_bwd: the gradient of the slices that gather took.
+// gather_bwd: the gradient of gather.
 #include <algorithm>
 
 #include "kernels/op_checks.h"
@@ -11,7 +11,7 @@ int64_t axis_of(const OpCase& c) {
   return axis < 0 ? axis + static_cast<int64_t>(c.out(0).rank()) : axis;
 }
 
-/// dy has the axes of the index in place of the axis of dx.
+/// Checks that dy has the axes of the index in place of the axis of dx.
 Status check(const OpCase& c) {
   const auto dx = c.out(0).shape, index = c.in(0).shape;
   const auto rank = static_cast<int64_t>(dx.size());

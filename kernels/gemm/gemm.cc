@@ -1,4 +1,4 @@
-// gemm: the product of two matrices, each as it lies or transposed.
+// gemm: the product of two matrices, each optionally transposed.
 #include "kernels/op_checks.h"
 #include "runtime/device/device.h"
 
@@ -41,7 +41,7 @@ void launch(const OpCase& c, Plan& plan, Dim3 block, int64_t side) {
       .arg(static_cast<int32_t>(transposed(c, "trans_b")));
 }
 
-/// Up to here a thread per element is done before a tile has been filled.
+/// Up to this size, one thread per element is faster than filling a tile.
 constexpr int64_t kSmallElements = 1024, kSmallTerms = 64;
 
 int64_t tiled_side(const OpCase& c) { return c.in(0).dtype == DType::Float64 ? 64 : 128; }
@@ -76,7 +76,7 @@ std::string unsupported_cublas(const OpCase& c) {
   return sizes_of(c).k > 0 ? "" : "k is 0, it multiplies from 1 on";
 }
 
-/// What NVIDIA recommends for Hopper, and for what came before.
+/// NVIDIA's recommendations for Hopper and for earlier GPUs.
 uint64_t cublas_workspace_bytes(const OpCase& c) {
   return uint64_t{c.device.sm >= 90 ? 32U : 4U} << 20;
 }

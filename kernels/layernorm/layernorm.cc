@@ -1,4 +1,4 @@
-// layernorm and its gradients: over the last axis.
+// layernorm and its gradients, over the last axis.
 #include <algorithm>
 
 #include "kernels/op_checks.h"
@@ -26,9 +26,9 @@ const OpKind& layernorm_op() {
 
 namespace {
 
-/// Threads of the first launch, whose blocks have sums of all columns each: as many as a large GPU
-/// runs at once, fewer where rows are few. The device is not asked: results are the same on every
-/// one.
+/// Threads of the first launch, whose blocks each sum all columns: as many as a large GPU runs at
+/// once, fewer if there are few rows. Does not depend on the device, so that results are the same
+/// on every one.
 constexpr int64_t kBackwardThreadsMax = 1 << 16;
 
 int32_t backward_blocks(const OpCase& c) {

@@ -7,7 +7,7 @@ namespace gpuemu::kernels {
 namespace {
 
 constexpr int64_t kSide = 64;
-/// Up to here a thread per element is done before a tile has been filled.
+/// Up to this size, one thread per element is faster than filling a tile.
 constexpr int64_t kSmallElements = 4096, kSmallTerms = 64;
 constexpr uint32_t kSmallThreads = 128;
 
@@ -24,7 +24,7 @@ std::string unsupported(const OpCase& c) {
   return grid_y_refusal(std::max(c.in(0).shape[0], c.in(1).shape[0]), kSide);
 }
 
-/// How many elements all outputs have.
+/// Returns the number of elements of all outputs.
 int64_t elements_of(const OpCase& c) {
   const int64_t m = c.in(0).shape[0], k = c.in(0).shape[1], n = c.in(1).shape[0];
   return m * k + n * k + n;

@@ -1,4 +1,4 @@
-// matmul: of two matrices.
+// matmul: the product of two matrices.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {

@@ -1,4 +1,4 @@
-// mse and its gradient: over all elements, any shape.
+// mse and its gradient, over all elements; any shape.
 #include <algorithm>
 
 #include "kernels/op_checks.h"
@@ -6,7 +6,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-/// Enough to fill a large GPU twice; one block adds their sums.
+/// Enough to fill a large GPU twice; one block adds the partial sums.
 constexpr int64_t kBlocksMax = 1024;
 
 uint32_t partial_blocks(const OpCase& c) {

@@ -1,4 +1,4 @@
-// Maximum and mean of the windows of images NCHW, and their gradients.
+// Maximum and mean over windows of NCHW images, and their gradients.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {

@@ -1,4 +1,4 @@
-// random_fill: values of one stream of random numbers, in any shape.
+// random_fill: fills any shape with values of one stream of random numbers.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 constexpr int32_t kLogUniform = 2, kInteger = 3, kKinds = 4;
 constexpr int64_t kExponentMin = -1074, kExponentMax = 1023;
 
-/// Threads that fill a large GPU. More would pay for their jumps without working on anything.
+/// Threads that fill a large GPU. More threads would only add jumps of the generator.
 constexpr int64_t kThreadsWanted = 1 << 18;
 constexpr int64_t kRunMin = 16, kRunMax = 1024;
 

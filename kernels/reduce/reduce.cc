@@ -1,4 +1,4 @@
-// reduce_sum, reduce_mean and reduce_max: along one axis of a tensor of any rank.
+// reduce_sum, reduce_mean and reduce_max, along one axis of a tensor of any rank.
 #include <algorithm>
 
 #include "kernels/op_checks.h"
@@ -7,12 +7,12 @@ namespace gpuemu::kernels {
 namespace {
 
 constexpr uint32_t kThreads = 256;
-/// Blocks that fill a large GPU; fewer are worth a second launch when the axis is long. The device
-/// is not asked: results are the same on every one.
+/// Blocks that fill a large GPU; with fewer, a second launch is worthwhile for a long axis. Does
+/// not depend on the device, so that results are the same on every one.
 constexpr int64_t kBlocksWanted = 1024;
 /// Elements of the axis that are worth a block of their own.
 constexpr int64_t kRowPieceMin = 8192, kColumnPieceMin = 256;
-/// Rows that short get a warp instead of a block.
+/// Rows up to this length get a warp instead of a block.
 constexpr int64_t kWarpRow = 1024;
 
 /// The tensor as outer x length x inner around the axis.
@@ -53,7 +53,7 @@ Status check(const OpCase& c) {
                axis);
 }
 
-/// Tiles of columns that blocks take, as kernels/columns.cuh has them.
+/// Returns the number of column tiles, as in kernels/columns.cuh.
 int64_t tiles_of(const Around& sizes, DType dtype) {
   const auto packet = static_cast<int64_t>(16 / byte_size(dtype));
   return blocks_for(sizes.inner, 32 * (sizes.inner % packet == 0 ? packet : 1));
@@ -71,7 +71,7 @@ LaunchStep& launch(Plan& plan, const Around& sizes, DType dtype, int64_t parts, 
   return plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {kThreads, 1, 1}, entry);
 }
 
-/// Into how many pieces the axis is cut; 1 when one launch will do.
+/// Returns the number of pieces into which the axis is cut; 1 if one launch is enough.
 int64_t parts_of(const OpCase& c) {
   const Around sizes = around_axis(c);
   const int64_t least = sizes.inner > 1 ? kColumnPieceMin : kRowPieceMin;

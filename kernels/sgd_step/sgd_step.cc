@@ -1,4 +1,4 @@
-// sgd_step: one step of gradient descent with momentum, any shape.
+// sgd_step: one step of gradient descent with momentum; any shape.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {

@@ -1,4 +1,4 @@
-// transpose: of a matrix.
+// transpose: transposes a matrix.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {

@@ -1,4 +1,4 @@
-// vector_add: elementwise, both inputs of one shape.
+// vector_add: elementwise; both inputs have the same shape.
 #include "kernels/op_checks.h"
 
 namespace gpuemu::kernels {

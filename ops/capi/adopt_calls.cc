@@ -1,4 +1,4 @@
-// Memory and streams of others, for C.
+// C interface: memory and streams allocated elsewhere.
 #include <algorithm>
 #include <mutex>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kReadOnly = 1;
 
-/// Whether the bytes are in memory that the context has allocated. REQUIRES: its mutex is held.
+/// Returns whether the context allocated the memory of these bytes. Requires its mutex to be held.
 bool is_allocated(const gpuemu_context& context, uint64_t address, uint64_t bytes) {
   const auto after = context.allocations.upper_bound(address);
   if (after == context.allocations.begin()) return false;
@@ -31,7 +31,7 @@ Status adopt(gpuemu_context& context, uint64_t address, uint64_t bytes, uint32_t
   if (made.count == 0 || bytes > made.bytes) {
     made.is_own = is_allocated(context, address, bytes);
     if (!made.is_own) GPUEMU_TRY(context.streams->adopt_memory(address, bytes, name));
-    // The smaller extent was adopted with the same address.
+    // The smaller extent was adopted at the same address.
     if (made.count > 0 && !known->second.is_own) {
       GPUEMU_TRY(context.streams->release_memory(address, made.bytes));
     }

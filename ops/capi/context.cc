@@ -1,4 +1,4 @@
-// Contexts, and the last error of each thread.
+// C interface: contexts, and the last error of each thread.
 #include "ops/capi/context.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::string& message() {
   return text;
 }
 
-// The C codes are the C++ ones in the same order, one higher.
+// The C codes are the C++ ones in the same order, plus one.
 static_assert(GPUEMU_INVALID_ARGUMENT == static_cast<int>(ErrorCode::InvalidArgument) + 1);
 static_assert(GPUEMU_STREAM_PER_THREAD == kPerThreadStream);
 static_assert(GPUEMU_INTERNAL == static_cast<int>(ErrorCode::Internal) + 1);
@@ -31,22 +31,23 @@ constexpr const char* kCodeNames[] = {"GPUEMU_OK",          "GPUEMU_INVALID_ARGU
                                       "GPUEMU_LAUNCH",      "GPUEMU_CANCELLED",
                                       "GPUEMU_INTERNAL"};
 
-/// More on each side of every allocation would be most of the memory.
+/// Larger guards would take most of the memory.
 constexpr uint64_t kGuardBytesMax = uint64_t{1} << 20;
 
-/// Every context that was made. It is never destroyed: threads may be in calls when a process ends.
+/// All contexts ever created. Never destroyed, because threads may be in calls when the process
+/// ends.
 struct Contexts {
-  std::shared_mutex mutex;  ///< Before the mutex of a context where both are taken.
+  std::shared_mutex mutex;  ///< Locked before the mutex of a context.
   std::set<gpuemu_context*> live;
-  std::vector<gpuemu_context*> destroyed;  ///< What is left of them, for as long as the process.
+  std::vector<gpuemu_context*> destroyed;  ///< Their remains, kept until the process ends.
 };
 Contexts& contexts() {
   static auto* const kAll = new Contexts;
   return *kAll;
 }
 
-/// The properties of the device of another context that has memory at the address; nullptr where
-/// none is known to. Contexts of one GPU share its memory, those of the emulator nothing.
+/// Returns the properties of another context's device that owns memory at the address; null if none
+/// is known. Contexts of one GPU share its memory, those of the emulator do not.
 const DeviceProperties* other_owner(const gpuemu_context& context, uint64_t address) {
   const DeviceProperties& own = context.device->properties();
   const std::shared_lock lock(contexts().mutex);
@@ -128,7 +129,7 @@ gpuemu_code missing(const char* argument) {
 }  // namespace gpuemu::opcall
 
 const gpuemu_context::Adopted* gpuemu_context::adopted_at(uint64_t address, uint64_t bytes) const {
-  // Extents may lie inside of others: the nearest beginning is not always the one.
+  // Extents may be nested, so the nearest start does not always contain the range.
   for (auto one = adopted.upper_bound(address); one != adopted.begin();) {
     --one;
     const uint64_t offset = address - one->first;
@@ -175,7 +176,7 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
       }
     }
   }
-  // A GPU that reached for it would fault, and be lost.
+  // A GPU that accessed it would fault and be lost.
   const gpuemu::DeviceProperties& own = device->properties();
   if (const auto* const owner = gpuemu::opcall::other_owner(*this, address)) {
     const bool is_same = owner->backend == own.backend && owner->index == own.index;
@@ -185,7 +186,7 @@ gpuemu::Status gpuemu_context::check_range(const char* what, uint64_t address, u
                          what, address, owner->backend, owner->index, own.backend, own.index,
                          is_same ? " too, and other memory" : "");
   }
-  // On a GPU other libraries allocate too; the emulator's memory is all ours.
+  // On a GPU other libraries allocate memory too; on the emulator all memory is known.
   if (!device->properties().checks_bounds) return gpuemu::ok_status();
   return gpuemu::error(gpuemu::ErrorCode::InvalidArgument,
                        "{} lies at {:#x}, which is not in the memory of this device", what,
@@ -199,7 +200,7 @@ using gpuemu::opcall::refuse;
 
 namespace {
 
-/// Up to the last member of the first version.
+/// Ends with the last member of the first version.
 constexpr size_t kOptionsFirst = offsetof(gpuemu_options, folder);
 
 }  // namespace
@@ -239,7 +240,7 @@ void gpuemu_context_destroy(gpuemu_context* context) {
     gpuemu::opcall::contexts().live.erase(context);
     gpuemu::opcall::contexts().destroyed.push_back(context);
   }
-  // Errors of work that nobody waited for have nobody to tell.
+  // Errors of work that was not waited for are dropped, because nobody can receive them.
   (void)context->streams->synchronize_all().ok();
   context->dispatcher.reset();
   context->is_profiling = false;
@@ -285,7 +286,7 @@ gpuemu_code gpuemu_findings_json(gpuemu_context* context, char* to, size_t room,
   if (!is_usable(context)) return refuse(context);
   if (bytes == nullptr) return missing("bytes");
   const std::unique_lock lock(context->mutex);
-  // What was taken and found no room is told by the next call.
+  // Findings that did not fit are returned by the next call.
   for (gpuemu::DeviceFinding& one : context->streams->take_findings()) {
     if (context->findings.size() == gpuemu::kFindingsMax) break;
     context->findings.push_back(std::move(one));

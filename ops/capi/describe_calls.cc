@@ -1,4 +1,4 @@
-// What there is, for C: versions, dtypes, devices, and an op with its variants.
+// C interface: versions, dtypes, devices, and an op with its variants.
 #include <algorithm>
 #include <mutex>
 #include <string>
@@ -25,7 +25,7 @@ Result<std::vector<DeviceProperties>> devices_of(const char* backend) {
     return error(ErrorCode::InvalidArgument,
                  "no backend '{}' has devices; expected \"cuda\", \"emulator\" or NULL", wanted);
   }
-  auto devices = list_devices("", kNoMemoryLimit);  // As a context without a limit has it.
+  auto devices = list_devices("", kNoMemoryLimit);  // As for a context without a limit.
   if (devices && !wanted.empty()) {
     std::erase_if(*devices, [&](const DeviceProperties& one) { return one.backend != wanted; });
   }
@@ -38,7 +38,7 @@ void copy_text(char (&to)[N], const std::string& from) {
   std::memcpy(to, from.data(), std::min(from.size(), N - 1));
 }
 
-/// Up to the last member of the first version.
+/// Ends with the last member of the first version.
 constexpr size_t kDeviceInfoFirst =
     offsetof(gpuemu_device_info, name) + sizeof(gpuemu_device_info::name);
 
@@ -86,12 +86,12 @@ gpuemu_code give_device(const DeviceProperties& device, gpuemu_device_info* info
   made.memory_free_bytes = device.memory_free_bytes;
   made.index = static_cast<uint32_t>(device.index);
   for (const std::string& name : device.dtypes) {
-    // Skips formats that only tensor cores use: no tensor of this interface has them.
+    // Skip formats that only tensor cores use, because no tensor of this interface has them.
     if (const auto dtype = dtype_from_name(name)) made.dtypes |= 1U << static_cast<int>(*dtype);
   }
   copy_text(made.driver_version, device.driver_version);
   copy_text(made.runtime_version, device.runtime_version);
-  // What the caller does not know, and what this library does not know, stays as it is.
+  // Members that only one side knows stay unchanged.
   std::memcpy(info, &made, std::min<size_t>(info->struct_bytes, sizeof made));
   return GPUEMU_OK;
 }
@@ -120,7 +120,7 @@ gpuemu_code gpuemu_versions_json(char* to, size_t room, size_t* bytes) {
 gpuemu_code gpuemu_dtype_name(int32_t dtype, const char** name) {
   if (name == nullptr) return missing("name");
   if (!gpuemu::opcall::is_dtype(dtype)) return gpuemu::opcall::unknown_dtype(dtype);
-  // A view of a literal, with its 0.
+  // A view of a string literal, which is zero-terminated.
   *name = gpuemu::name_of(static_cast<gpuemu::DType>(dtype)).data();
   return GPUEMU_OK;
 }

@@ -1,4 +1,4 @@
-// Streams, events and graphs for C.
+// C interface: streams, events and graphs.
 #include "ops/capi/context.h"
 
 using gpuemu::opcall::answer;
@@ -8,7 +8,7 @@ using gpuemu::opcall::refuse;
 
 namespace {
 
-/// Waits for the work that may use them. A lost device frees nothing.
+/// Waits for work that may use them. On a lost device nothing is freed.
 void free_all(gpuemu_context& context, const std::vector<uint64_t>& addresses) {
   for (const uint64_t address : addresses) (void)context.device->free(address).ok();
 }
@@ -30,7 +30,7 @@ gpuemu_code gpuemu_stream_destroy(gpuemu_context* context, gpuemu_stream stream)
   if (!is_usable(context)) return refuse(context);
   const auto is_captured = context->streams->is_capturing(stream);
   if (!is_captured) return answer(is_captured.error());
-  // Its memory becomes the default stream's, behind what it still does.
+  // Its memory moves to the default stream, ordered after the stream's remaining work.
   const bool goes = stream != gpuemu::kDefaultStream && !*is_captured;
   if (context->pool != nullptr && goes) {
     const gpuemu::Status forgotten = context->pool->forget_stream(stream);
@@ -52,7 +52,7 @@ gpuemu_code gpuemu_stream_query(gpuemu_context* context, gpuemu_stream stream, u
 
 gpuemu_code gpuemu_stream_set_current(gpuemu_context* context, gpuemu_stream stream) {
   if (!is_usable(context)) return refuse(context);
-  // A number that is no stream is refused here and not by the first call that uses it.
+  // Refuse an unknown stream here, not in the first call that uses it.
   const auto known = context->streams->is_capturing(stream);
   if (!known) return answer(known.error());
   gpuemu::set_current_stream(*context->device, stream);

@@ -1,4 +1,4 @@
-// A device as C callers see it.
+// Describes a device to C callers.
 #pragma once
 
 #include "ops/capi/op_call.h"
@@ -6,8 +6,8 @@
 
 namespace gpuemu::opcall {
 
-/// The members that the caller's struct_bytes has room for; GPUEMU_INVALID_ARGUMENT for a struct
-/// that no version of the header has.
+/// Fills in the members that fit the caller's struct_bytes. GPUEMU_INVALID_ARGUMENT if it is not
+/// the size of any version.
 gpuemu_code give_device(const DeviceProperties& device, gpuemu_device_info* info);
 
 }  // namespace gpuemu::opcall

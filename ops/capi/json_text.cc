@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Writes JSON; bytes that are not UTF-8, which callers' names may have, become U+FFFD.
+/// Serialises JSON. Bytes of callers' names that are not UTF-8 become U+FFFD.
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -16,14 +16,14 @@
 
 namespace gpuemu::opcall {
 
-/// Versions of the library, its interface, and the driver and CUDA libraries of this machine.
+/// Returns the versions of the library, its interface, the driver and the CUDA libraries.
 std::string versions_json();
 std::string op_json(const OpKind& op, const OpRegistry& registry);
 std::string findings_json(std::span<const DeviceFinding> findings);
-/// A list with one [name, bytes] for each allocation.
+/// Returns a list with [name, bytes] for each allocation.
 std::string allocations_json(std::span<const std::pair<uint64_t, std::string>> allocations);
 std::string profile_json(const ProfileResult& result, const MemoryProfile& memory);
-/// `times`: include the microseconds of each call. `dropped`: calls that the full log lost.
+/// `times`: include the microseconds of each call. `dropped`: calls lost because the log was full.
 std::string calls_json(std::span<const LoggedCall> calls, bool times, uint64_t dropped);
 
 }  // namespace gpuemu::opcall

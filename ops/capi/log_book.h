@@ -11,30 +11,30 @@
 
 namespace gpuemu::opcall {
 
-/// A call as one thread made it.
+/// A logged call.
 struct LoggedCall {
   uint64_t sequence = 0;  ///< From 0, over all logs of the context.
-  uint64_t thread = 0;    ///< The system's number.
+  uint64_t thread = 0;    ///< Thread id of the system.
   DispatchRecord record;
 };
 
-/// Any thread.
+/// Thread-safe.
 class LogBook {
  public:
   uint64_t start(bool times, uint32_t records_max);
-  /// False when there is no such log.
+  /// Returns false if there is no such log.
   bool stop(uint64_t log);
-  /// Empty when there is no such log.
+  /// Returns "" if there is no such log.
   std::string json(uint64_t log) const;
-  /// Called with every record, by the thread that called; nullptr: nobody.
+  /// Sets a function that the calling thread calls with every record; null: none.
   void set_callback(std::function<void(const DispatchRecord& record)> callback);
 
-  /// Whether anybody listens, and whether somebody wants times.
+  /// Return whether a log or callback is active, and whether one needs times.
   bool wants_records() const;
   bool wants_times() const;
   void tell(const DispatchRecord& record);
 
-  std::mutex listening;  ///< Held by whoever tells the dispatcher to talk or to be silent.
+  std::mutex listening;  ///< Held while the dispatcher's log is set or removed.
 
  private:
   struct Log {
@@ -44,7 +44,7 @@ class LogBook {
     std::vector<LoggedCall> calls;
   };
 
-  mutable std::mutex mutex_;  ///< Guards what follows.
+  mutable std::mutex mutex_;  ///< Guards the members below.
   std::map<uint64_t, Log> logs_;
   std::function<void(const DispatchRecord&)> callback_;
   uint64_t next_log_ = 1, next_sequence_ = 0;

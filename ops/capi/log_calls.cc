@@ -1,4 +1,4 @@
-// Logs of calls for C.
+// C interface: logs of calls.
 #include <unistd.h>
 
 #include "ops/capi/context.h"
@@ -59,14 +59,14 @@ void LogBook::tell(const DispatchRecord& record) {
       }
     }
   }
-  if (callback) callback(record);  // It may call anything: no lock is held.
+  if (callback) callback(record);  // It may call anything, so no lock is held.
 }
 
 namespace {
 
-/// Calls are told from now on if somebody listens.
+/// Enables the dispatcher's records if any log or callback is active.
 void listen(gpuemu_context& context) {
-  // Who listens and who is told change together.
+  // The listeners and the dispatcher's log change together.
   const std::lock_guard lock(context.logs.listening);
   if (!context.logs.wants_records()) {
     context.dispatcher->set_log({});

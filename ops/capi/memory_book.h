@@ -1,4 +1,4 @@
-// What a context has allocated, by kind and name.
+// The memory that a context has allocated, by kind and name.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace gpuemu::opcall {
 
-/// In the order of the numbers of op_call.h.
+/// In the order of the constants in op_call.h.
 enum class MemoryKind : uint8_t { Device, Pinned, Managed };
 inline constexpr size_t kMemoryKinds = 3;
 
@@ -20,20 +20,20 @@ struct MemoryNow {
   uint64_t requested = 0, allocated = 0, reserved = 0;
 };
 
-/// What a profile says about memory. Sizes in bytes.
+/// The memory part of a profile. Sizes in bytes.
 struct MemoryProfile {
   MemoryNow peak = {};
   uint64_t allocations = 0, frees = 0;
-  std::map<std::string, uint64_t> by_name = {};  ///< At the peak of what was requested.
-  /// What was requested, by microseconds since the profile began.
+  std::map<std::string, uint64_t> by_name = {};  ///< At the peak of the requested bytes.
+  /// Requested bytes, by microseconds since the profile began.
   std::vector<std::pair<double, uint64_t>> samples = {};
   std::chrono::steady_clock::time_point began = {};
 };
 
-/// One thread at a time.
+/// Not thread-safe.
 struct MemoryBook {
-  uint64_t by_kind[kMemoryKinds] = {0, 0, 0};  ///< Bytes that are allocated.
-  uint64_t unpooled = 0;                       ///< Device memory that no pool has.
+  uint64_t by_kind[kMemoryKinds] = {0, 0, 0};  ///< Allocated bytes.
+  uint64_t unpooled = 0;                       ///< Device memory outside any pool.
   uint64_t allocations = 0, frees = 0, device_calls = 0;
   uint64_t peak_requested = 0, peak_reserved = 0;
   bool is_profiled = false;

@@ -1,4 +1,4 @@
-// Memory for C.
+// C interface: memory.
 #include <initializer_list>
 
 #include "ops/capi/context.h"
@@ -26,7 +26,7 @@ gpuemu_code keep(gpuemu_context& context, const gpuemu::Result<uint64_t>& made,
   return GPUEMU_OK;
 }
 
-/// What the device has not may lie unused in the cache.
+/// Allocates from the device; if it has too little, frees unused cached memory first.
 gpuemu::Result<uint64_t> allocate_own(gpuemu_context& context, size_t bytes) {
   auto made = context.device->allocate(bytes, kUnnamed);
   const bool is_out = !made && made.error().code == gpuemu::ErrorCode::ResourceExhausted;
@@ -35,8 +35,8 @@ gpuemu::Result<uint64_t> allocate_own(gpuemu_context& context, size_t bytes) {
   return context.device->allocate(bytes, kUnnamed);
 }
 
-/// Takes the record away first: once the memory is free another thread may get, and record, its
-/// address. It comes back when freeing fails.
+/// Removes the record before freeing, because another thread may then get, and record, the same
+/// address. Restores it if freeing fails.
 template <typename Free>
 gpuemu_code release(gpuemu_context& context, uint64_t address, Free free) {
   std::map<uint64_t, Allocation>::node_type record;
@@ -44,7 +44,7 @@ gpuemu_code release(gpuemu_context& context, uint64_t address, Free free) {
     const std::unique_lock lock(context.mutex);
     record = context.allocations.extract(address);
   }
-  // Copied: the record goes back into the map when nothing was freed.
+  // Copied, because the record goes back into the map if nothing was freed.
   const Allocation gone = record.empty() ? Allocation{} : record.mapped();
   const gpuemu::Status freed = free(gone);
   if (!record.empty()) {
@@ -71,7 +71,7 @@ gpuemu::Status free_in_order(gpuemu_context& context, uint64_t address,
 
 gpuemu_code allocate_in_order(gpuemu_context& context, size_t bytes, gpuemu::StreamId stream,
                               const std::string& name, void** address) {
-  // A number that is no stream is refused here and not when the memory changes its owner.
+  // Refuse an unknown stream here, not when the memory changes its owner.
   if (const auto known = context.streams->is_capturing(stream); !known) {
     return answer(known.error());
   }
@@ -95,7 +95,7 @@ struct Argument {
   const void* pointer;
 };
 
-/// Answers for a stream. An address that it refuses is explained here: whose memory it is.
+/// Returns the result of a stream's call. If an address was refused, explains whose memory it is.
 gpuemu_code answer_for(gpuemu_context& context, const gpuemu::Status& done,
                        std::initializer_list<Argument> arguments, size_t bytes) {
   if (done || done.error().code != gpuemu::ErrorCode::InvalidArgument) return answer(done);

@@ -1,4 +1,4 @@
-// How much memory a context has, for C.
+// C interface: memory statistics of a context.
 #include <algorithm>
 
 #include "ops/capi/context.h"
@@ -30,7 +30,7 @@ bool is_unpooled(const gpuemu_context::Allocation& allocation) {
   return allocation.kind == MemoryKind::Device && !allocation.is_pools;
 }
 
-/// What is held by name.
+/// Returns the held bytes by name.
 std::map<std::string, uint64_t> by_name(const gpuemu_context& context) {
   std::map<std::string, uint64_t> held;
   for (const auto& [address, one] : context.allocations) {

@@ -1,4 +1,4 @@
-// The one call of all ops: from C structs to an OpCall, each thing checked on the way.
+// C interface: the call of any op. Converts C structs to an OpCall and checks them.
 #include "ops/capi/op_call.h"
 
 #include <array>
@@ -17,11 +17,11 @@ static_assert(GPUEMU_FLOAT16 == static_cast<int>(DType::Float16) &&
               GPUEMU_INT32 == static_cast<int>(DType::Int32) &&
               GPUEMU_BOOL == static_cast<int>(DType::Bool) && GPUEMU_BOOL + 1 == kDTypeCount);
 
-/// Most ops have a few operands; a call must not take memory for them.
+/// Most ops have a few operands, so that a call allocates no memory for them.
 constexpr size_t kOperandsMax = 16;
 
-/// The views of one list, and room for the strides that callers left out. Only what a call has is
-/// written: clearing all of it would take as long as everything else that a call does.
+/// The views of one operand list, with room for strides that callers left out. Only used members
+/// are written: clearing all of it would take as long as the rest of a call.
 class Views {
  public:
   Views() {}  // NOLINT: members are written before they are read.
@@ -67,7 +67,7 @@ Status view_of(const char* list, size_t index, const gpuemu_tensor& from, Views&
   int64_t stride = 1;
   for (size_t axis = rank; axis-- > 0;) {
     strides[axis] = stride;
-    // A product that does not fit is refused with the shape, by check_case.
+    // A product that overflows is refused together with the shape, by check_case.
     if (__builtin_mul_overflow(stride, from.shape[axis], &stride)) stride = 0;
   }
   view.strides = strides.first(rank);
@@ -87,7 +87,8 @@ Result<std::span<const DeviceTensor>> views_of(const char* list, const gpuemu_te
   return views.all();
 }
 
-/// The bytes that a tensor reaches over. What does not fit 64 bits is refused by check_case.
+/// Returns the bytes that a tensor spans. If they do not fit 64 bits, check_case refuses the
+/// tensor.
 uint64_t extent(const DeviceTensor& tensor) {
   int64_t last = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
@@ -114,7 +115,7 @@ Status check_memory(gpuemu_context& context, const std::vector<OperandSpec>& ope
   return ok_status();
 }
 
-/// Without saying what is wrong, which only the long way knows.
+/// Returns only whether all is valid; the slow path finds out what is not.
 bool is_in_memory(gpuemu_context& context, const OpCall& call) {
   std::array<gpuemu_context::Use, 2 * kOperandsMax> uses;
   size_t count = 0;
@@ -144,7 +145,7 @@ Status check_memory(gpuemu_context& context, const OpCall& call) {
   return ok_status();
 }
 
-/// What is done with a call that was taken apart.
+/// The action for a converted call.
 using Doing = Status (Dispatcher::*)(const OpCall& call);
 
 /// `exact`: for Dispatcher::call_exact.

@@ -1,19 +1,19 @@
-// Calling the ops of gpuemu from C: a device, its memory, streams and graphs, and one function that
-// runs any op on tensors. docs/reference/op-call.md has a program.
+// The C interface to gpuemu's ops: a device, its memory, streams and graphs, and one function that
+// runs any op on tensors. docs/reference/op-call.md has an example program.
 //
-// Every function that can fail returns a code; gpuemu_last_error() then has one sentence, for the
-// calling thread. Nothing is launched by a call that is refused. Any thread may call anything, but
-// an object must not be destroyed while another thread uses it.
+// Functions that can fail return a code; gpuemu_last_error() then returns a sentence, for the
+// calling thread. A refused call launches nothing. All functions are thread-safe, but an object
+// must not be destroyed while another thread uses it.
 //
-// The interface only grows: new functions, and new members at the end of structs that begin with
-// struct_bytes, which callers set to the sizeof that they were compiled with. What a caller does
-// not know is 0; members that the library does not know have to be 0.
+// The interface only grows: by new functions, and by new members at the end of structs that begin
+// with struct_bytes, which callers set to the sizeof that they were compiled with. Members unknown
+// to the caller are 0; members unknown to the library must be 0.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-// Names as C programs write them.
+// Names follow C conventions.
 // NOLINTBEGIN(readability-identifier-naming)
 #ifdef __cplusplus
 extern "C" {

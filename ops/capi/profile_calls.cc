@@ -1,4 +1,4 @@
-// The profiler for C.
+// C interface: the profiler.
 #include "common/base/files.h"
 #include "ops/capi/context.h"
 #include "ops/capi/json_text.h"
@@ -9,7 +9,8 @@ using gpuemu::opcall::refuse;
 
 namespace {
 
-/// Stays as long as the caller holds it, whoever ends the profile meanwhile.
+/// Returns the running profiler, which stays valid while the caller holds it, even if the profile
+/// ends.
 std::shared_ptr<gpuemu::Profiler> running(gpuemu_context* context) {
   if (context == nullptr || !context->is_profiling) return nullptr;
   const std::shared_lock lock(context->mutex);
@@ -24,8 +25,8 @@ std::shared_ptr<gpuemu::Profiler> replace(gpuemu_context& context,
   return profiler;
 }
 
-/// For gpuemu_profile_json. The checks of the device are those that the caller chose again:
-/// counters had others.
+/// Keeps the result for gpuemu_profile_json(). Restores the device checks chosen by the caller,
+/// because counters use others.
 void keep_profile(gpuemu_context& context, const gpuemu::ProfileResult& result,
                   const gpuemu::opcall::MemoryProfile& memory) {
   std::string json = gpuemu::opcall::profile_json(result, memory);

@@ -1,4 +1,4 @@
-// Ops and kernels of the caller, for C.
+// C interface: ops and kernels of the caller.
 #include <algorithm>
 #include <mutex>
 
@@ -77,7 +77,7 @@ std::vector<gpuemu_tensor> tensors_of(std::span<const DeviceTensor> views) {
   return tensors;
 }
 
-/// Texts where a callback does not stand for them.
+/// The rules of a registered kernel: from expressions, except where callbacks are set.
 class CallbackRules final : public VariantRules {
  public:
   CallbackRules(const gpuemu_kernel_declaration& declared,
@@ -89,7 +89,7 @@ class CallbackRules final : public VariantRules {
         texts_(std::move(texts)),
         source_(std::move(source)) {}
 
-  /// The source, which the variant refers to.
+  /// Returns the source, to which the variant refers.
   const std::string& source() const { return source_; }
 
   std::string unsupported(const OpCase& c) const override {
@@ -124,7 +124,7 @@ class CallbackRules final : public VariantRules {
   }
 
  private:
-  /// The case in C, and the lists it points to.
+  /// The case as C structs, and the lists to which they point.
   struct Asked {
     explicit Asked(const OpCase& c) : inputs(tensors_of(c.inputs)), outputs(tensors_of(c.outputs)) {
       told.struct_bytes = sizeof told;
@@ -206,8 +206,8 @@ Result<uint32_t> register_op(gpuemu_context& context, const gpuemu_op_declaratio
   return context.registry.add_op(std::move(op));
 }
 
-/// The emulator loads modules with instructions that it does not execute: a kernel may never come
-/// to them. Words that are no instruction are mistakes in a source that is registered.
+/// Checks a registered source for words that are no instruction, which are mistakes. The emulator
+/// accepts modules with unsupported instructions, because a kernel may never execute them.
 Status check_instructions(const OpKind& op, const KernelVariant& variant) {
   const auto module = ptx::parse(variant.source, variant.name + ".ptx");
   if (!module) return module.error();
@@ -224,11 +224,11 @@ Status check_instructions(const OpKind& op, const KernelVariant& variant) {
   return ok_status();
 }
 
-/// PTX is there already: whether it is PTX, and has the entries of some combination of dtypes.
+/// Checks that PTX is valid and has the entries of some combination of dtypes.
 Status check_ptx(gpuemu_context& context, const OpKind& op, const KernelVariant& variant) {
   if (!variant.source_is_ptx) return ok_status();
   GPUEMU_TRY(context.dispatcher->compile(op, variant));
-  // A GPU's driver has refused what is no PTX.
+  // On a GPU, the driver has refused invalid PTX.
   if (!context.device->properties().checks_bounds) return ok_status();
   return check_instructions(op, variant);
 }
@@ -278,7 +278,7 @@ uint64_t gpuemu_context::generation_of(gpuemu::StreamId stream) {
   const std::shared_lock lock(mutex);
   const auto own = captures.find(stream);
   if (own != captures.end()) return own->second;
-  // A stream that joined the capture of another one.
+  // A stream that joined another stream's capture.
   uint64_t oldest = UINT64_MAX;
   for (const auto& [each, generation] : captures) oldest = std::min(oldest, generation);
   return oldest;

@@ -1,4 +1,4 @@
-// The memory that one launch of an op touches, from the operands of the case.
+// The memory that one launch of an op accesses, computed from the operands of the case.
 #pragma once
 
 #include <array>
@@ -11,9 +11,10 @@ namespace gpuemu {
 
 class Accesses {
  public:
-  /// Finds what `step` touches, with so many bytes of workspace. REQUIRES: check_case accepted it.
+  /// Computes what `step` accesses, with `workspace_bytes` of workspace. Requires that check_case()
+  /// accepted the case.
   Accesses(const OpCase& c, uint64_t workspace_bytes, const LaunchStep& step);
-  /// Nothing when there are too many to tell: then the launch may touch everything.
+  /// Returns an empty list if there are too many ranges; the launch may then access everything.
   std::span<const MemoryAccess> list() const { return std::span(list_).first(count_); }
 
  private:

@@ -1,4 +1,4 @@
-// Operands against an op's declaration, and a case against a variant.
+// Checks operands against an op's declaration, and a case against a variant.
 #include "ops/dispatch/check_case.h"
 
 #include <algorithm>
@@ -13,11 +13,12 @@
 namespace gpuemu {
 namespace {
 
-/// Largest case of variants that count with 32 bits: their loops step by up to a block of 1024
-/// threads, or a tile of fewer elements, past the end before they look.
+/// Largest case for variants that count in 32 bits: their loops may step past the end by up to a
+/// block of 1024 threads, or a smaller tile, before they check.
 constexpr int64_t kNarrowElementsMax = std::numeric_limits<int32_t>::max() - 1024;
 
-/// The bytes from the first to the last element, exclusive. Nothing for a tensor without elements.
+/// Bytes from the first to the last element; `end` is exclusive. Nothing for a tensor without
+/// elements.
 struct Range {
   uint64_t begin = 0, end = 0;
   bool empty() const { return begin == end; }
@@ -48,7 +49,7 @@ Status check_sizes(const OperandSpec& operand, const DeviceTensor& tensor) {
   return ok_status();
 }
 
-/// Negative strides would read in front of the address; none of the kernels takes them.
+/// Refuses negative strides, which would read before the address; no kernel supports them.
 Result<Range> range_of(const OperandSpec& operand, const DeviceTensor& tensor) {
   const auto width = static_cast<int64_t>(byte_size(tensor.dtype));
   int64_t last = 0;
@@ -93,9 +94,9 @@ bool same_layout(const DeviceTensor& a, const DeviceTensor& b) {
          std::ranges::equal(a.strides, b.strides);
 }
 
-/// Elements that share a place cannot be written: which of the values would stay? Every axis has to
-/// step over all that the axes with smaller strides reach. REQUIRES: range_of accepted the tensor
-/// and it has elements.
+/// Refuses an output in which elements share a place, because its final value would be undefined.
+/// Every axis must step over all that the axes with smaller strides span. Requires that range_of()
+/// accepted the tensor and that it has elements.
 Status check_output(const OperandSpec& operand, const DeviceTensor& tensor) {
   std::array<size_t, kRankMax> axes;
   size_t count = 0;

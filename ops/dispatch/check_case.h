@@ -1,4 +1,4 @@
-// What is checked before a call of an op may reach a kernel.
+// Checks a call of an op before it may reach a kernel.
 #pragma once
 
 #include <string>
@@ -8,12 +8,13 @@
 
 namespace gpuemu {
 
-/// InvalidArgument naming the operand and what was expected: number of operands, ranks, sizes,
+/// InvalidArgument names the operand and what was expected: number of operands, ranks, sizes,
 /// strides, dtypes, addresses (null, misaligned), outputs that overlap other tensors, attributes,
-/// then what the op itself demands.
+/// then the op's own requirements.
 Result<TypeBinding> check_case(const OpCase& c);
 
-/// Why `variant` cannot compute the case; "" when it can. REQUIRES: check_case accepted it.
+/// Returns why `variant` cannot compute the case; "" if it can. Requires that check_case() accepted
+/// it.
 std::string refusal(const OpCase& c, const KernelVariant& variant, const TypeBinding& types);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Choosing and launching.
+// Selects variants and launches them.
 #include "ops/dispatch/dispatcher.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ bool has_work(const OpCase& c) {
   return std::ranges::any_of(c.outputs, [](const DeviceTensor& out) { return out.count() > 0; });
 }
 
-/// Why the variant cannot be told what the call says; "" when it can.
+/// Returns why the variant cannot take the call's attributes; "" if it can.
 std::string attribute_refusal(const OpRegistry& registry, const OpCall& call,
                               const KernelVariant& variant) {
   const uint32_t version = call.schema_id & 255;
@@ -61,7 +61,7 @@ uint64_t next_serial() {
   return ++last;
 }
 
-/// The arguments of a step as a launch takes them, for as long as the step stays.
+/// The arguments of a step in the form of a launch. Valid as long as the step.
 class StepLaunch {
  public:
   StepLaunch(const LaunchStep& step, FunctionId function, std::span<const MemoryAccess> accesses) {
@@ -134,7 +134,7 @@ void Dispatcher::set_log(Log log, bool times) {
 
 Result<Dispatcher::Checked> Dispatcher::checked(const OpCall& call) {
   const AttributeSchema* schema = &call.op->schema;
-  // Fields that some variants have of their own: theirs is the longer schema.
+  // Some variants have fields of their own, in a longer schema.
   const bool is_ops = call.schema_id == 0 || (call.schema_id >> 8 == schema->number &&
                                               (call.schema_id & 255) <= schema->version());
   if (!is_ops) {
@@ -169,7 +169,7 @@ Status Dispatcher::launch_decided(const DecidedCall& decided, const OpCall& call
 }
 
 Status Dispatcher::call(const OpCall& call) {
-  // The key has what there was before, whatever changes while this runs.
+  // The key is made from the state at the start, whatever changes during the call.
   CallKey key;
   const bool is_keyed = find_key(call, key);
   if (is_keyed) {
@@ -213,7 +213,7 @@ Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const 
     launched = launch(c, *choice.variant, types, call.stream, decided);
   } else {
     const auto record = launch_told(c, choice, types, call.stream, log->times);
-    if (record) log->tell(*record);  // It may call the dispatcher: no lock is held.
+    if (record) log->tell(*record);  // The log may call the dispatcher, so no lock is held.
     launched = record ? ok_status() : Status(record.error());
   }
   if (profiler != nullptr) GPUEMU_TRY(profiler->end_op(call.stream));
@@ -290,7 +290,7 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
     return error(ErrorCode::Unsupported, "{}: no variant computes this call: {}", c.op.name,
                  reasons.empty() ? "it has none" : reasons);
   }
-  // What would have to be compiled first is not timed beside what comes compiled.
+  // Variants that must be compiled first are not timed against precompiled ones.
   const auto comes_as_source = [](const KernelVariant* one) {
     return one->generation == 0 && !one->source.empty() && !one->source_is_ptx;
   };
@@ -344,7 +344,7 @@ Result<double> Dispatcher::time_variant(const TuningCopy& scratch, const KernelV
   const OpCase c = scratch.view();
   Stopwatch stopwatch(streams_);
   double best = 0;
-  // The first run pays for what is lazy and is not counted.
+  // The first run includes one-time costs and is not counted.
   for (int run = 0; run <= kRuns; ++run) {
     GPUEMU_TRY(stopwatch.begin(scratch.stream()));
     GPUEMU_TRY(launch(c, variant, types, scratch.stream()));
@@ -353,7 +353,7 @@ Result<double> Dispatcher::time_variant(const TuningCopy& scratch, const KernelV
   }
   const Status done = streams_.synchronize(scratch.stream());
   if (!done) return done.error().with_context(c.op.name + ", timing " + variant.name);
-  // Two that are faster than the clock are equal; nothing takes no time.
+  // Times below the clock's resolution count as equal: no run takes zero time.
   return std::max(best, 1e-3);
 }
 
@@ -363,7 +363,7 @@ std::string Dispatcher::refusal_of(const OpCase& c, const KernelVariant& variant
   std::string reason = attribute_refusal(registry_, call, variant);
   if (reason.empty()) reason = refusal(case_for(c, variant), variant, types);
   if (!reason.empty() || variant.library.empty()) return reason;
-  // Any question to the streams makes the device's context that of this thread.
+  // Any query of the streams makes the device's context current on this thread.
   const auto answers = streams_.is_capturing(kDefaultStream);
   return answers ? libraries_.refusal(variant) : answers.error().message;
 }
@@ -433,14 +433,15 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
                           StreamId stream, DecidedCall* decided) {
   OpCase planned = case_for(c, variant);
   const uint64_t bytes = GPUEMU_TRY(workspace_of(planned, variant));
-  Workspaces::Turn turn;  // Until every launch that uses the workspace is issued.
+  Workspaces::Turn turn;  // Held until every launch that uses the workspace is issued.
   if (bytes > 0) {
     turn = GPUEMU_TRY(streams_.is_capturing(stream)) ? GPUEMU_TRY(workspaces_.keep(bytes, stream))
                                                      : GPUEMU_TRY(workspaces_.take(bytes, stream));
     planned.workspace = turn.address;
   }
   if (variant.library.empty()) {
-    // Workspaces grow, and what a program adds may decide otherwise the next time.
+    // With a workspace, which may grow, or with run-time rules, the decision may differ the next
+    // time.
     const bool is_fixed = bytes == 0 && variant.rules == nullptr;
     return launch_steps(planned, bytes, variant, types, stream, is_fixed ? decided : nullptr);
   }

@@ -1,5 +1,5 @@
-// From an op on tensors to launches on a device: checks the call, chooses the variant, launches it
-// on a stream. Waits for nothing, unless variants have to be timed or a log wants times.
+// Turns an op on tensors into launches on a device: checks the call, selects the variant and
+// launches it on a stream. Waits only if variants must be timed or a log needs times.
 #pragma once
 
 #include <atomic>
@@ -31,20 +31,20 @@ struct OpCall {
   uint32_t schema_id = 0;
   std::span<const std::byte> attributes = {};
   StreamId stream = kDefaultStream;
-  std::string_view variant = {};  ///< This one and no other; "": the policy chooses.
-  /// Variants that were added later do not take part.
+  std::string_view variant = {};  ///< Use this variant only; "": the policy selects.
+  /// Variants that were added later are ignored.
   uint64_t generation_max = UINT64_MAX;
-  /// For call_exact(): receives a list for each output, empty for one that is not of floats.
+  /// For call_exact(): receives a list per output, empty for outputs that are not floats.
   std::vector<std::vector<ShadowElement>>* exact = nullptr;
 };
 
-/// What was decided about one call.
+/// The decision about one call.
 struct DispatchRecord {
   std::string op, variant;
-  std::string why;           ///< "first supported", "preferred", "fastest of 3: 12.1 us" ...
-  std::string shapes;        ///< "x [2, 3], y [2, 3]"
-  std::string dtypes;        ///< "T = float32"
-  double microseconds = -1;  ///< On the device; -1 where it was not timed.
+  std::string why;     ///< For example "first supported", "preferred", "fastest of 3: 12.1 us".
+  std::string shapes;  ///< "x [2, 3], y [2, 3]"
+  std::string dtypes;  ///< "T = float32"
+  double microseconds = -1;  ///< On the device; -1 if it was not timed.
   std::vector<std::vector<int64_t>> inputs = {}, outputs = {};  ///< Shapes.
   TypeBinding types = {};
   StreamId stream = kDefaultStream;
@@ -53,66 +53,68 @@ struct DispatchRecord {
 
 struct DispatchOptions {
   DispatchPolicy policy = {};
-  std::string folder = {};  ///< Compiled modules and timings between processes; "": none.
-  /// Told once for each preference and reason that it cannot be followed.
+  std::string folder = {};  ///< Keeps compiled modules and timings between processes; "": does not
+                            ///< keep them.
+  /// Called once per preference that cannot be followed, with the reason.
   std::function<void(const std::string& warning)> warn = {};
-  /// When set, every call is waited for and told, by the thread that called and with no lock held.
+  /// If set, every call is waited for and reported by the calling thread, with no lock held.
   std::function<void(const DispatchRecord& record)> log = {};
 };
 
 class TuningCopy;
 
-/// Any thread.
+/// Thread-safe.
 class Dispatcher {
  public:
-  /// `device` and `registry` outlive the dispatcher.
+  /// `device` and `registry` must outlive the dispatcher.
   static Result<std::unique_ptr<Dispatcher>> create(Device& device, const OpRegistry& registry,
                                                     DispatchOptions options);
 
-  /// InvalidArgument: the call is wrong, and the message says which operand. Unsupported: no
-  /// variant computes it; the message has each one's reason. Then what launching says.
+  /// Errors: InvalidArgument (the call is wrong; the message names the operand), Unsupported (no
+  /// variant computes it; the message gives each one's reason), or those of the launch.
   Status call(const OpCall& call);
-  /// Everything that call() does before its launches: what they need is loaded then.
+  /// Does everything that call() does before its launches, including loading the modules.
   Status prepare(const OpCall& call);
-  /// As call(), on a device that follows rounding, and waits: fills `call.exact`, which is not
-  /// null, with what the elements would be without any rounding. Unsupported on other devices and
-  /// for a variant that a library computes.
+  /// Like call(), on a device that follows rounding, and waits. Fills `call.exact`, which must not
+  /// be null, with the elements' values without rounding. Unsupported on other devices and for a
+  /// variant computed by a library.
   Status call_exact(const OpCall& call);
 
   void set_policy(DispatchPolicy policy);
   using Log = std::function<void(const DispatchRecord& record)>;
-  /// A call that has begun in another thread may still tell the one before. times: each call is
-  /// waited for and its record has its time.
+  /// Sets the log. A call in progress on another thread may still use the previous one. `times`:
+  /// each call is waited for, and its record includes its time.
   void set_log(Log log, bool times = true);
-  /// Workspaces of captures that are over. They are the caller's: a graph uses them.
+  /// Returns the workspaces of captures that have ended. The caller owns them, because a graph uses
+  /// them.
   std::vector<uint64_t> take_captured_workspaces();
   std::string policy_json();
-  /// Each call becomes an op of the profile. Null: none, which costs one comparison. It must stay
-  /// until another is set and every call that began before has returned.
+  /// Records each call as an op of the profile. Null: none, at the cost of one comparison. The
+  /// profiler must outlive its replacement and all calls that began before it.
   void set_profiler(Profiler* profiler) { profiler_ = profiler; }
   const OpRegistry& registry() const { return registry_; }
   ModuleCache& modules() { return *modules_; }
-  /// Every entry of a variant for every combination of its dtypes, as calls would load them.
-  /// Compile for a source that is wrong, InvalidArgument for arguments that an entry does not have.
+  /// Loads every entry of a variant for every combination of its dtypes, as calls would. Compile if
+  /// a source is wrong, InvalidArgument if arguments do not match an entry's parameters.
   Status compile(const OpKind& op, const KernelVariant& variant);
 
  private:
   struct Choice {
     const KernelVariant* variant = nullptr;
-    std::string why;  ///< Only when a log wants it.
+    std::string why;  ///< Set only if a log needs it.
   };
   struct Telling {
     Log tell;
     bool times = false;
   };
   using Order = std::vector<const KernelVariant*>;
-  /// What is known about one op: its order of trying, and entries that were looked up.
+  /// State of one op: the order in which variants are tried, and entries already looked up.
   struct OpState {
-    uint64_t generation = 0;  ///< Registry generation for which `order` was made.
+    uint64_t generation = 0;  ///< Registry generation of `order`.
     std::shared_ptr<const Order> order;
     std::map<std::pair<const KernelVariant*, uint64_t>, const LoadedEntry*> entries;
   };
-  /// A call that was checked.
+  /// A checked call.
   struct Checked {
     OpCase c;
     TypeBinding types;
@@ -121,13 +123,14 @@ class Dispatcher {
   Dispatcher(Device& device, Streams& streams, const OpRegistry& registry);
   Result<Checked> checked(const OpCall& call);
   OpState& state_of(const OpKind& op);
-  /// NotFound, Compile; InvalidArgument for arguments that the entry does not have.
+  /// Errors: NotFound, Compile; InvalidArgument for arguments that do not match the entry's
+  /// parameters.
   Result<const LoadedEntry*> load_entry(const OpKind& op, const KernelVariant& variant,
                                         uint32_t entry, const TypeBinding& types);
-  /// Why the variant does not compute the call, or not on this machine; "" when it does.
+  /// Returns why the variant cannot compute the call, or not on this machine; "" if it can.
   std::string refusal_of(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                          const OpCall& call);
-  /// What changes with the code of the variant.
+  /// Returns a hash that changes with the variant's code.
   Result<std::string> hash_of(const OpCase& c, const KernelVariant& variant,
                               const TypeBinding& types);
   Result<const LoadedEntry*> entry_of(const OpKind& op, const KernelVariant& variant,
@@ -139,7 +142,7 @@ class Dispatcher {
                          const std::vector<const KernelVariant*>& able, StreamId stream);
   Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,
                               const TypeBinding& types);
-  /// `decided` receives the steps of a call that needs no workspace and no library.
+  /// `decided` receives the steps of a call that needs neither a workspace nor a library.
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 StreamId stream, DecidedCall* decided = nullptr);
   Status launch_steps(const OpCase& c, uint64_t workspace_bytes, const KernelVariant& variant,
@@ -148,7 +151,7 @@ class Dispatcher {
                          const OpCall& call, DecidedCall* decided);
   Result<DispatchRecord> launch_told(const OpCase& c, const Choice& choice,
                                      const TypeBinding& types, StreamId stream, bool times);
-  /// False for a call whose decision does not follow from what a key holds.
+  /// Returns false for a call whose decision depends on more than a key holds.
   bool find_key(const OpCall& call, CallKey& key) const;
   Status launch_decided(const DecidedCall& decided, const OpCall& call);
   Status launch_exact(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
@@ -162,13 +165,13 @@ class Dispatcher {
   std::unique_ptr<Timings> timings_;
   std::function<void(const std::string&)> warn_;
   std::atomic<Profiler*> profiler_ = nullptr;
-  const uint64_t serial_;                    ///< No other dispatcher of the process has it.
+  const uint64_t serial_;                    ///< Unique among the dispatchers of the process.
   std::atomic<uint64_t> policy_number_ = 0;  ///< Changes with policy_.
-  std::atomic<bool> is_told_ = false;        ///< Whether there is a log_; spares calls the lock.
-  std::atomic<bool> is_timed_ = false;       ///< The strategy is to choose by time.
+  std::atomic<bool> is_told_ = false;        ///< Whether log_ is set; avoids the lock for calls.
+  std::atomic<bool> is_timed_ = false;       ///< The strategy selects by time.
   Workspaces workspaces_;
   Libraries libraries_;
-  std::mutex mutex_;  ///< Guards everything below.
+  std::mutex mutex_;  ///< Guards all members below.
   std::shared_ptr<const Telling> log_;
   DispatchPolicy policy_;
   std::unordered_map<const OpKind*, OpState> states_;

@@ -1,4 +1,4 @@
-// Runs a call and computes its values without rounding beside it.
+// Runs a call, and computes its values without rounding alongside.
 #include "ops/dispatch/dispatcher.h"
 #include "ops/dispatch/planning.h"
 #include "runtime/device/device_traits.h"
@@ -28,7 +28,7 @@ class Scratch {
   uint64_t address_ = 0;
 };
 
-/// The float outputs, in order.
+/// Requests the float outputs, in order.
 ShadowConfig wanted_of(const OpCase& c) {
   ShadowConfig wanted;
   for (const DeviceTensor& out : c.outputs) {

@@ -47,7 +47,7 @@ Status Libraries::issue(const OpCase& c, const KernelVariant& variant, StreamId 
   wanted.a_transposed = product.a_transposed;
   wanted.b_transposed = product.b_transposed;
   wanted.tf32 = product.tf32;
-  // A stream of a GPU is known by the driver's handle.
+  // The id of a GPU's stream is the driver's handle.
   return cublas_->multiply(
       wanted,
       {.stream = stream, .workspace = c.workspace, .workspace_bytes = variant.workspace_bytes(c)});

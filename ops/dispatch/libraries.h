@@ -1,4 +1,4 @@
-// Variants that a library of the machine computes: which there are, and issuing their work.
+// Variants that a vendor library computes: which are available, and how their work is issued.
 #pragma once
 
 #include <memory>
@@ -11,28 +11,30 @@
 
 namespace gpuemu {
 
-/// Vendor libraries of one device, each loaded when it is first asked for. Any thread.
+/// The vendor libraries of one device, each loaded on first use. Thread-safe.
 class Libraries {
  public:
-  /// Why the library of the variant is not used on this machine; "" when it is, or when the variant
-  /// needs none. Loads it. The device's context is current on this thread.
+  /// Returns why the variant's library cannot be used on this machine; "" if it can, or if the
+  /// variant needs none. Loads the library. Requires the device's context to be current on this
+  /// thread.
   std::string refusal(const KernelVariant& variant);
-  /// Instead of a hash of code: what times of the variant belong to. REQUIRES: not refused.
+  /// Identifies the code for which times of the variant are valid, in place of a hash. Requires no
+  /// refusal.
   std::string version(const KernelVariant& variant) const;
-  /// Issues the case on the stream, with c.workspace. REQUIRES: not refused.
+  /// Issues the case on the stream, with c.workspace. Requires no refusal.
   Status issue(const OpCase& c, const KernelVariant& variant, StreamId stream);
 
  private:
-  std::mutex mutex_;  ///< Guards what follows, until it is loaded.
+  std::mutex mutex_;  ///< Guards the members below until the library is loaded.
   bool tried_ = false;
   std::string missing_;
   std::unique_ptr<Cublas> cublas_;
 };
 
-/// Why this machine has no such library; "" when it has. Needs no device.
+/// Returns why this machine lacks the library; "" if it has it. Needs no device.
 std::string missing_library(const std::string& library);
 
-/// The variants that this machine can run, in the order in which they are tried.
+/// Returns the variants that this machine can run, in the order in which they are tried.
 std::vector<const KernelVariant*> variants_here(const OpKind& op);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What every description of an op in JSON says of its operands, attributes and dtypes.
+// Describes an op's operands, attributes and dtypes in JSON.
 #pragma once
 
 #include <string>
@@ -29,7 +29,7 @@ inline nlohmann::json attribute_json(const AttributeField& field) {
           {"meaning", field.meaning}};
 }
 
-/// The dtypes of each letter.
+/// Returns the dtypes of each letter.
 inline nlohmann::json types_json(const KernelVariant& variant) {
   auto types = nlohmann::json::object();
   for (const TypeRule& rule : variant.types) {

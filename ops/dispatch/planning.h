@@ -1,11 +1,11 @@
-// Asks a variant, built-in or registered, for its workspace, attributes and launches.
+// Queries a variant, built-in or registered, for its workspace, attributes and launches.
 #pragma once
 
 #include "kernels/op.h"
 
 namespace gpuemu {
 
-/// The case with its attributes read by the variant's schema.
+/// Returns the case with its attributes read by the variant's schema.
 inline OpCase case_for(const OpCase& c, const KernelVariant& variant) {
   OpCase own = c;
   if (!variant.schema.fields.empty()) own.attributes = c.attributes.by(variant.schema);

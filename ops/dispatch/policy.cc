@@ -1,4 +1,4 @@
-// Both languages become one tree, which is read once.
+// Converts TOML and JSON to one tree, which is read in one place.
 #include "ops/dispatch/policy.h"
 
 #include <algorithm>
@@ -77,7 +77,7 @@ Result<DispatchPolicy> read_policy(const TomlValue& root, const std::string& fil
   return policy;
 }
 
-/// Objects and texts; anything else is reported where it is read.
+/// Converts objects and texts; anything else is reported when it is read.
 TomlValue tree_of(const Json& json) {
   TomlValue value;
   if (json.is_string()) {
@@ -112,7 +112,7 @@ Result<DispatchPolicy> policy_from_toml(const std::string& text, const std::stri
 Result<DispatchPolicy> policy_from_json(const std::string& text, const std::string& file,
                                         const OpRegistry& registry) {
   try {
-    // Two levels are enough for a policy; deeper nesting is not even kept.
+    // A policy has two levels; deeper nesting is dropped.
     const auto shallow = [](int depth, Json::parse_event_t, Json&) { return depth <= 3; };
     const Json root = Json::parse(text, shallow);
     if (!root.is_object()) return wrong(file, "expected an object with strategy and prefer");

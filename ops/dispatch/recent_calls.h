@@ -1,6 +1,6 @@
-// Calls that went through lately, so that the same call again is neither checked nor planned anew.
-// A call is the same when its op, its attributes and its operands' addresses, shapes, strides and
-// dtypes are, under the same registry and policy: then everything that follows from them is.
+// A cache of recent calls, so that a repeated call is neither checked nor planned again. Calls are
+// equal if their op, attributes and the addresses, shapes, strides and dtypes of their operands
+// are, under the same registry and policy; everything else follows from these.
 #pragma once
 
 #include <array>
@@ -16,11 +16,12 @@
 
 namespace gpuemu {
 
-/// All that a call is decided from. Calls of many operands and axes have none.
+/// Everything on which the decision about a call depends. Calls with many operands or axes have no
+/// key.
 class CallKey {
  public:
   CallKey() {}  // NOLINT: words are written before they are read.
-  /// False when there is no room left.
+  /// Returns false if there is no room left.
   bool add(uint64_t word) {
     if (count_ == kWordsMax) return false;
     words_[count_++] = word;
@@ -57,16 +58,16 @@ struct DecidedCall {
   std::vector<Step> steps;
 };
 
-/// Those of one thread; a new one takes the place of an old one.
+/// The cache of one thread. A new entry replaces an old one.
 class RecentCalls {
  public:
   static RecentCalls& of_this_thread();
-  /// Null when it is not known. Valid until the next keep().
+  /// Returns null if the call is not in the cache. Valid until the next keep().
   const DecidedCall* find(const CallKey& key) const;
   void keep(const CallKey& key, DecidedCall call);
 
  private:
-  /// A training step has tens of calls, each of them with several addresses by turns.
+  /// A training step has tens of calls, each with several alternating addresses.
   static constexpr size_t kPlaces = 1024;
   struct Place {
     CallKey key;

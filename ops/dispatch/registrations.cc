@@ -1,4 +1,4 @@
-// What programs add to the registry while they run.
+// Additions to the registry while a program runs.
 #include <algorithm>
 #include <atomic>
 #include <deque>
@@ -12,16 +12,16 @@ namespace gpuemu {
 namespace {
 
 constexpr uint32_t kVersionsMax = 255;
-/// Versions of schemas that variants have of their own; below are those of ops.
+/// First version of schemas with a variant's own fields; lower ones are those of ops.
 constexpr uint32_t kOwnVersionsFrom = 128;
-/// Numbers of schemas that come with gpuemu are below.
+/// First schema number for added ops; lower ones are built in.
 constexpr uint32_t kOwnNumbersFrom = 0x8000;
 
-/// Numbers of schemas, the same in every context of the process.
+/// Schema numbers, the same in every context of the process.
 struct SchemaNumbers {
   std::mutex mutex;
   std::map<std::string, uint32_t> by_op;
-  /// By the op and the fields from its first own one to this one.
+  /// By the op, and the fields from its first own one on.
   std::map<std::pair<std::string, std::string>, uint32_t> versions;
   std::map<std::string, uint32_t> versions_used;
 };
@@ -92,7 +92,7 @@ struct OpRegistry::Added {
     KernelVariant variant;
     bool is_removed = false;
   };
-  mutable std::shared_mutex mutex;  ///< Guards the lists. Their elements stay where they are.
+  mutable std::shared_mutex mutex;  ///< Guards the lists. Elements never move.
   std::deque<Kind> kinds;
   std::deque<Variant> variants;
   std::atomic<uint64_t> generation = 1;

@@ -1,4 +1,4 @@
-// Keeping ops by name, and refusing declarations that could only fail later.
+// Stores ops by name, and refuses declarations that could only fail later.
 #include "ops/dispatch/registry.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The ops there are: those that come with gpuemu and those that a program adds.
+// The registry of ops: the built-in ones and those that a program adds.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace gpuemu {
 
-/// add() before threads use it; everything else from any thread.
+/// add() must be called before threads use it; everything else is thread-safe.
 class OpRegistry {
  public:
   OpRegistry();
@@ -20,39 +20,41 @@ class OpRegistry {
   OpRegistry& operator=(OpRegistry&&) noexcept;
   static OpRegistry with_builtins();
 
-  /// `op` must outlive the registry. InvalidArgument for a name that is taken or a declaration
-  /// that check_declaration refuses.
+  /// Adds an op, which must outlive the registry. InvalidArgument if the name is taken or
+  /// check_declaration() refuses it.
   Status add(const OpKind& op);
-  /// NotFound lists the names there are.
+  /// NotFound lists the existing names.
   Result<const OpKind*> find(std::string_view name) const;
-  /// Without those that were added while the program runs. Sorted by name.
+  /// Returns the ops without those added at run time, sorted by name.
   const std::vector<const OpKind*>& ops() const { return ops_; }
 
-  // While the program runs. What was removed stays in memory: calls and graphs may still use it.
+  // While the program runs. Removed items stay in memory, because calls and graphs may still use
+  // them.
 
-  /// Numbers begin at 1 and stay: first ops(), then what add_op() added. Null for a number that is
-  /// none, or whose op was removed.
+  /// Numbers begin at 1 and never change: first ops(), then those of add_op(). Returns null for an
+  /// unknown number and for a removed op.
   const OpKind* numbered(uint32_t number) const;
-  uint32_t count() const;  ///< The highest number there was.
-  /// NotFound as find().
+  uint32_t count() const;  ///< The highest number ever used.
+  /// NotFound as for find().
   Result<uint32_t> number_of(std::string_view name) const;
-  /// An op without variants, which are added to it. Gives its schema a number. InvalidArgument for
-  /// a name that is taken or a declaration that contradicts itself.
+  /// Adds an op without variants, which are added later, and assigns a number to its schema.
+  /// InvalidArgument if the name is taken or the declaration contradicts itself.
   Result<uint32_t> add_op(OpKind op);
-  /// With its added variants. InvalidArgument for what add_op() did not return or is gone.
+  /// Removes an op with its added variants. InvalidArgument if add_op() did not return it, or it is
+  /// gone.
   Status remove_op(uint32_t number);
-  /// A variant with rules. `own`: fields of its own behind those of the op, each with a default.
-  /// InvalidArgument for a name that the op has already, or a declaration that contradicts itself.
+  /// Adds a variant with rules. `own`: its own fields after those of the op, each with a default.
+  /// InvalidArgument if the op already has the name, or the declaration contradicts itself.
   Result<const KernelVariant*> add_variant(const OpKind& op, KernelVariant variant,
                                            std::vector<AttributeField> own);
-  /// InvalidArgument for one that is gone.
+  /// InvalidArgument if it is already removed.
   Status remove_variant(const KernelVariant* variant);
-  /// The variants of an op in the order in which they are tried: by priority, then those that came
-  /// with it, then in the order of adding.
+  /// Returns the variants of an op in the order in which they are tried: by priority, then built-in
+  /// ones, then in the order of adding.
   std::vector<const KernelVariant*> variants_of(const OpKind& op) const;
-  /// A variant whose schema has this version and number; null when there is none.
+  /// Returns a variant whose schema has this number and version; null if there is none.
   const KernelVariant* with_schema(const OpKind& op, uint32_t schema_id) const;
-  /// Changes with everything that is added or removed.
+  /// Changes whenever something is added or removed.
   uint64_t generation() const;
 
  private:
@@ -63,15 +65,15 @@ class OpRegistry {
   std::unique_ptr<Added> added_;
 };
 
-/// The parts of check_declaration: operands and attributes, and one variant.
+/// The parts of check_declaration(): operands and attributes, and one variant.
 Status check_operation(const OpKind& op);
 Status check_variant_declaration(const OpKind& op, const KernelVariant& variant);
 
-/// InvalidArgument when a declaration contradicts itself: no variant, two of one name, a letter
+/// InvalidArgument if a declaration contradicts itself: no variant, two of one name, a letter
 /// without dtypes, an entry pattern with an unknown letter, attributes out of order.
 Status check_declaration(const OpKind& op);
 
-/// The variants in the order in which they are tried.
+/// Returns the variants in the order in which they are tried.
 std::vector<const KernelVariant*> by_priority(const OpKind& op);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// How long the device takes for what is issued on a stream between two calls.
+// Measures how long the device takes for work issued on a stream between two calls.
 #pragma once
 
 #include "runtime/device/stream.h"
@@ -13,14 +13,14 @@ class Stopwatch {
   Stopwatch& operator=(const Stopwatch&) = delete;
 
   Status begin(StreamId stream);
-  /// Waits for what was issued since begin(); microseconds.
+  /// Waits for what was issued since begin(), and returns microseconds.
   Result<double> end(StreamId stream);
 
  private:
   Status record(EventId& event, StreamId stream);
 
   Streams& streams_;
-  EventId begin_ = 0, end_ = 0;  ///< 0: not made yet.
+  EventId begin_ = 0, end_ = 0;  ///< 0: not created yet.
 };
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Questions, and files of answers.
+// Builds the keys of timings, and reads and writes their files.
 #include "ops/dispatch/timings.h"
 
 #include <bit>
@@ -22,7 +22,7 @@ void append_class(std::string& text, const DeviceTensor& tensor) {
   }
 }
 
-/// The next field up to `end`; nothing when there is none.
+/// Removes and returns the next field up to `end`; nothing if there is none.
 std::optional<std::string_view> cut(std::string_view& text, char end) {
   const size_t at = text.find(end);
   if (at == text.npos) return std::nullopt;

@@ -1,4 +1,4 @@
-// How long the variants of an op took, remembered on disk: one file per question.
+// Measured times of an op's variants, kept on disk in one file per question.
 //
 //   file := "gpuemu-timings 1" NL  question NL  (variant TAB module_hash TAB microseconds NL)*
 #pragma once
@@ -19,16 +19,16 @@ struct VariantTime {
 };
 using VariantTimes = std::map<std::string, VariantTime>;  ///< By variant.
 
-/// Op, dtypes, device and shape class: of each operand the sizes rounded up to powers of two, and
-/// whether it is contiguous.
+/// Returns the key of a measurement: op, dtypes, device and shape class. The class contains for
+/// each operand its sizes rounded up to powers of two, and whether it is contiguous.
 std::string timing_question(const OpCase& c, const TypeBinding& types);
 
-/// Any thread. A folder that cannot be written costs time in the next process, nothing else.
+/// Thread-safe. An unwritable folder only costs time in the next process.
 class Timings {
  public:
   explicit Timings(std::string folder) : folder_(std::move(folder)) {}
 
-  /// Empty when nothing is known. A file that we did not write counts as nothing.
+  /// Returns an empty map if nothing is known. Ignores a file that gpuemu did not write.
   VariantTimes find(const std::string& question);
   void keep(const std::string& question, const VariantTimes& times);
 

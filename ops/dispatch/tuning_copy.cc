@@ -1,10 +1,10 @@
-// Copies with the same strides, so that a variant sees the case that it is timed for.
+// Copies tensors with the same strides, so that a variant is timed on the same case.
 #include "ops/dispatch/tuning_copy.h"
 
 namespace gpuemu {
 namespace {
 
-/// REQUIRES: check_case accepted the tensor.
+/// Requires that check_case() accepted the tensor.
 uint64_t extent_bytes(const DeviceTensor& tensor) {
   int64_t last = 0;
   for (size_t i = 0; i < tensor.rank(); ++i) {
@@ -16,7 +16,7 @@ uint64_t extent_bytes(const DeviceTensor& tensor) {
 
 }  // namespace
 
-/// A stream of its own, which no capture of another thread minds.
+/// Creates a separate stream, which does not interfere with captures of other threads.
 Status TuningCopy::follow(StreamId stream) {
   own_ = GPUEMU_TRY(streams_.make_stream({.non_blocking = true}));
   const EventId now = GPUEMU_TRY(streams_.make_event());

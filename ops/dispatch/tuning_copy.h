@@ -1,5 +1,5 @@
-// A copy of a call's tensors, on which variants can be timed: ops that work in place must not be
-// run twice on the caller's.
+// A copy of a call's tensors on which variants are timed, because in-place ops must not run twice
+// on the caller's tensors.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,17 @@ namespace gpuemu {
 
 class TuningCopy {
  public:
-  /// Inputs are copied, so that data-dependent kernels do what they will do: with the contents that
-  /// they have after what `stream` was given so far. Other streams are neither waited for nor
-  /// asked. ResourceExhausted when the device has no memory for the copies.
+  /// Inputs are copied, so that data-dependent kernels take the same paths: with their contents
+  /// after the work issued to `stream` so far. Does not wait for or query other streams.
+  /// ResourceExhausted if the device has no memory for the copies.
   static Result<std::unique_ptr<TuningCopy>> create(Device& device, Streams& streams,
                                                     const OpCase& original, StreamId stream);
   ~TuningCopy();
   TuningCopy(const TuningCopy&) = delete;
   TuningCopy& operator=(const TuningCopy&) = delete;
 
-  /// Where the copies can be used; what it does is ordered after nothing but `stream` at the time.
+  /// Returns the stream on which the copies can be used; ordered only after `stream` at the time of
+  /// the copy.
   StreamId stream() const { return own_; }
   OpCase view() const {
     OpCase copy = original_;

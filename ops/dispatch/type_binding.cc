@@ -1,4 +1,4 @@
-// Letters to dtypes, and into names.
+// Binds type letters to dtypes, and inserts them into entry names.
 #include "ops/dispatch/type_binding.h"
 
 #include "common/base/check.h"

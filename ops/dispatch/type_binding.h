@@ -1,5 +1,4 @@
-// Binds the letters in an op's operand types to dtypes in one call, and names the entry that
-// follows.
+// Binds the letters in an op's operand types to the dtypes of a call, and derives the entry's name.
 #pragma once
 
 #include <array>
@@ -12,20 +11,20 @@
 
 namespace gpuemu {
 
-/// Letters of one op; its index of all dtypes fits 16 bits.
+/// Letters per op; an index of all their dtypes fits 16 bits.
 inline constexpr size_t kTypeLettersMax = 4;
 
 class TypeBinding {
  public:
-  /// REQUIRES: below kTypeLettersMax letters are bound.
+  /// Requires that fewer than kTypeLettersMax letters are bound.
   void bind(char letter, DType dtype);
-  /// Null when the letter is not bound.
+  /// Returns null if the letter is not bound.
   const DType* find(char letter) const;
-  /// A number for this binding, different for each of one op.
+  /// Returns a number that is unique among the bindings of one op.
   uint32_t index() const;
   std::string text() const;  ///< "T = float32, I = int32"
   size_t size() const { return count_; }
-  /// REQUIRES: index < size().
+  /// Requires index < size().
   std::pair<char, DType> at(size_t index) const { return {letters_[index], dtypes_[index]}; }
 
  private:
@@ -34,11 +33,12 @@ class TypeBinding {
   std::array<DType, kTypeLettersMax> dtypes_{};
 };
 
-/// The letters in order of the operands. InvalidArgument when operands of one letter differ.
+/// Binds the letters in the order of the operands. InvalidArgument if operands of one letter
+/// differ.
 Result<TypeBinding> bind_types(const OpCase& c);
 
-/// "gelu_{T}" -> "gelu_float16", "cast<{T:c}>" -> "cast<__half>". InvalidArgument for a pattern
-/// that is no such text.
+/// Returns "gelu_float16" for "gelu_{T}", "cast<__half>" for "cast<{T:c}>". InvalidArgument for an
+/// invalid pattern.
 Result<std::string> entry_name(std::string_view pattern, const TypeBinding& types);
 
 }  // namespace gpuemu

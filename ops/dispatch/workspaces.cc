@@ -5,7 +5,7 @@
 namespace gpuemu {
 namespace {
 
-/// Its address stands for the thread, and for no later one while somebody holds it.
+/// Its address identifies the thread, and is not reused while it is held.
 std::shared_ptr<const char> this_thread() {
   thread_local const auto kMark = std::make_shared<const char>();
   return kMark;
@@ -33,7 +33,7 @@ Result<Workspaces::Turn> Workspaces::take(uint64_t bytes, StreamId stream) {
   std::unique_lock lock(space.mutex);
   if (space.bytes < bytes) {
     const uint64_t address = GPUEMU_TRY(device_.allocate(bytes, "workspace"));
-    // What was issued may still use the one that became too small: freeing waits for that.
+    // Issued work may still use the old space; freeing it waits for that.
     const uint64_t outgrown = std::exchange(space.address, address);
     const bool had_one = std::exchange(space.bytes, bytes) > 0;
     if (had_one) GPUEMU_TRY(device_.free(outgrown));

@@ -39,7 +39,7 @@ class PinnedMemory final : public MemorySource {
   Status give_back(uint64_t address) override {
     return streams_.free_host(reinterpret_cast<void*>(address));
   }
-  /// The host's memory is nobody's to count.
+  /// Host memory is not counted.
   Result<MemoryInfo> info() override { return MemoryInfo{}; }
   Status fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) override {
     GPUEMU_TRY(streams_.synchronize(stream));

@@ -1,4 +1,4 @@
-// For tests: a device of host memory whose streams are the emulator's queues. No kernels.
+// Test device: host memory with the emulator's queues as streams. Has no kernels.
 #pragma once
 
 #include <cstring>
@@ -136,10 +136,10 @@ class TestDevice final : public Device, public Streams {
 
   static constexpr uint64_t kAlign = 256;
   DeviceProperties properties_{.backend = "test"};
-  std::mutex mutex_;  ///< Guards what follows.
+  std::mutex mutex_;  ///< Guards the members below.
   uint64_t limit_, used_ = 0;
   std::map<uint64_t, Memory> memory_;
-  emulator::Queues queues_;  ///< Last: its thread ends before the memory.
+  emulator::Queues queues_;  ///< Last, so that its thread ends before the memory is freed.
 };
 
 }  // namespace gpuemu

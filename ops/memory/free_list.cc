@@ -74,7 +74,7 @@ void AddressMap::insert(uint64_t address, Block* block) {
   ++count_;
 }
 
-/// What follows moves up where it would not be found behind a gap.
+/// Moves up later entries that would not be found across a gap.
 void AddressMap::erase(uint64_t address) {
   const size_t mask = slots_.size() - 1;
   size_t gap = place_of(address);

@@ -1,4 +1,4 @@
-// Handing out and taking back, and where memory comes from when none is free.
+// Allocates and frees blocks, and obtains memory when none is free.
 #include "ops/memory/pool.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace gpuemu {
 namespace {
 
-/// The smallest segment, and the largest that is taken for more than one request: beyond 64 MiB the
-/// call of the device is cheap beside the use of the memory.
+/// The smallest segment, and the largest that is allocated for more than one request. Beyond 64
+/// MiB, the device's call is cheap compared with using the memory.
 constexpr uint64_t kSegmentMin = uint64_t{16} << 10, kSegmentMax = uint64_t{64} << 20;
 constexpr uint64_t kGrowth = 8;
-/// Beyond it a size is a mistake, and sums of sizes would overflow.
+/// A larger size is a mistake, and sums of sizes would overflow.
 constexpr uint64_t kBytesMax = uint64_t{1} << 60;
 
 }  // namespace
@@ -62,7 +62,7 @@ void Pool::remove_free(Block& block) {
   bins_of(block.stream).remove(block);
 }
 
-/// Uses the block, or stops using it: a segment is held while any part of it is in use.
+/// Marks the block as used or unused. A segment is held while any part of it is used.
 void Pool::use(Block& block, bool begins) {
   Segment& segment = *block.segment;
   if (segment.used == 0) statistics_.held_bytes += segment.bytes;
@@ -86,7 +86,7 @@ Pool::Block* Pool::take_cached(uint64_t bytes, StreamId stream, bool must_fit) {
   return found;
 }
 
-/// The rest of the block is a free block of its own.
+/// Splits off the rest of the block as a free block.
 void Pool::cut(Block& block, uint64_t bytes) {
   if (block.bytes == bytes) return;
   Block& rest = store_.make();
@@ -102,7 +102,7 @@ void Pool::cut(Block& block, uint64_t bytes) {
   insert_free(rest);
 }
 
-/// The next block becomes part of this one. Both are free and in no bin.
+/// Merges the next block into this one. Both must be free and in no bin.
 void Pool::swallow_next(Block& block) {
   Block& next = *block.after;
   resize(block, block.bytes + next.bytes);
@@ -111,7 +111,7 @@ void Pool::swallow_next(Block& block) {
   store_.recycle(next);
 }
 
-/// The block is out of use. Most are wanted again as they are, before any other size is.
+/// Frees the block unmerged, because most blocks are next requested with the same size.
 void Pool::release(Block& block) {
   use(block, false);
   insert_free(block);
@@ -140,7 +140,8 @@ void Pool::join_freed() {
   unjoined_.clear();
 }
 
-/// Whole segments that are too small for what is asked now, where they are a share worth the call.
+/// Frees whole idle segments that are too small for the request, if they are a large enough share
+/// to be worth the calls.
 void Pool::give_back_idle(uint64_t bytes, StreamId stream) {
   // Below the peak there is room for both.
   if (statistics_.reserved_bytes + bytes <= statistics_.peak_reserved_bytes) return;
@@ -154,7 +155,7 @@ void Pool::give_back_idle(uint64_t bytes, StreamId stream) {
   std::erase_if(segments_, [&](const auto& one) { return is_idle(*one) && give_back(*one); });
 }
 
-/// False when the device refuses; the source waits for the work that may still use it.
+/// Returns false if the device refuses. The source waits for work that may still use the segment.
 bool Pool::give_back(Segment& segment) {
   if (!source_->give_back(segment.address)) return false;
   for (Block* block = segment.first; block != nullptr;) {
@@ -177,7 +178,7 @@ Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
                  options_.limit_bytes);
   }
   uint64_t grown = std::clamp(reserved / kGrowth, kSegmentMin, kSegmentMax);
-  grown = grown / bytes * bytes;  // Nothing is left over when more of the same size follow.
+  grown = grown / bytes * bytes;  // Leaves no remainder if more blocks of the same size follow.
   uint64_t size = std::min(std::max(bytes, grown), room / memory::kGranule * memory::kGranule);
   size = std::max(size, bytes);
   auto address = source_->take(size);
@@ -201,8 +202,8 @@ Result<Pool::Block*> Pool::take_segment(uint64_t bytes, StreamId stream) {
   return &block;
 }
 
-/// In the order of what it costs: memory of another stream that is out of use, new memory, new
-/// memory after everything cached was given back, memory that the stream has to wait for.
+/// Tries, in the order of cost: unused memory of another stream, new memory, new memory after
+/// freeing everything cached, memory that the stream must wait for.
 Result<Pool::Block*> Pool::take_somehow(uint64_t bytes, StreamId stream) {
   join_freed();
   if (Block* found = take_foreign(bytes, stream, false)) return found;

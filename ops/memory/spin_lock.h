@@ -1,5 +1,5 @@
-// A lock for sections that are nearly always a few instructions long: half of what std::mutex
-// costs, which in a program with several threads would be most of what an allocation costs.
+// A lock for critical sections of a few instructions. Costs half as much as std::mutex, which in a
+// program with several threads would dominate the cost of an allocation.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,7 @@ class SpinLock {
   void lock() {
     int tries = 0;
     while (is_held_.exchange(true, std::memory_order_acquire)) {
-      // Whoever holds it may be asking the device for memory: let others run meanwhile.
+      // The owner may be allocating from the device: let other threads run.
       while (is_held_.load(std::memory_order_relaxed)) {
         if (++tries > kTriesBeforeYield) std::this_thread::yield();
       }
@@ -21,7 +21,7 @@ class SpinLock {
   void unlock() { is_held_.store(false, std::memory_order_release); }
 
  private:
-  /// About a microsecond, longer than a section that asks nobody.
+  /// About a microsecond, longer than a critical section without a device call.
   static constexpr int kTriesBeforeYield = 1000;
   std::atomic<bool> is_held_ = false;
 };

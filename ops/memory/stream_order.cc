@@ -1,8 +1,8 @@
-// Memory that changes its stream, and memory of the host that is still in use.
+// Moves memory between streams, and tracks host memory that is still in use.
 //
-// Where an event cannot be made or its stream is gone, the host waits instead: memory is late then,
-// never wrong. Waiting goes by events, because synchronize() would take the errors of the streams'
-// owners.
+// If an event cannot be created or its stream is gone, the host waits instead, which delays memory
+// but is always correct. Waits use events, because synchronize() would consume the errors of the
+// streams' owners.
 #include <algorithm>
 
 #include "ops/memory/pool.h"
@@ -20,7 +20,7 @@ void Pool::wait_for(StreamId stream) {
   Streams* streams = source_->streams();
   const auto event = streams->make_event();
   if (!event) return;
-  // The work of a stream that is freed already is in front of the default stream's, if it blocked.
+  // If the stream is already freed and was blocking, its work comes before the default stream's.
   if (streams->record(*event, stream) || streams->record(*event, kDefaultStream)) {
     (void)streams->synchronize_event(*event);
   }
@@ -50,10 +50,10 @@ void Pool::adopt(Block& block, StreamId stream) {
   block.stream = stream;
 }
 
-/// Memory of another stream: of one whose work is done or, if it may wait, of any.
+/// Takes memory of another stream whose work is done or, with `may_wait`, of any stream.
 Pool::Block* Pool::take_foreign(uint64_t bytes, StreamId stream, bool may_wait) {
   Streams* streams = source_->streams();
-  // A capture must not wait for what is outside of it.
+  // A capture must not wait for work outside it.
   if (streams == nullptr || is_captured(stream)) return nullptr;
   for (auto& [owner, bins] : bins_) {
     if (owner == stream || is_captured(owner)) continue;
@@ -84,7 +84,7 @@ void Pool::collect(bool wait) {
   });
 }
 
-/// Free neighbours of different streams become one block, once the work of those is done.
+/// Merges free neighbours of different streams, once the streams' work is done.
 void Pool::join_everything() {
   Streams* streams = source_->streams();
   if (streams == nullptr) return;

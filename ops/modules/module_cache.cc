@@ -1,4 +1,4 @@
-// Loading and compiling on first use.
+// Loads and compiles modules on first use.
 #include "ops/modules/module_cache.h"
 
 #include "common/base/blake2.h"
@@ -71,7 +71,7 @@ Result<const LoadedEntry*> ModuleCache::instance(const ModuleSource& source,
                                     .cache_folder = folder_});
   if (!made) {
     Error failure = made.error();
-    // Unavailable says that a device is lost; here it is the compiler that is missing.
+    // Unavailable would mean a lost device; here the compiler is missing.
     if (failure.code == ErrorCode::Unavailable) failure.code = ErrorCode::Unsupported;
     return failure;
   }

@@ -1,6 +1,5 @@
-// The modules of one device: each text is loaded once, each entry looked up once. CUDA sources are
-// compiled when an instance of them is first asked for; what was compiled is kept on disk by
-// runtime/compile.
+// The modules of one device: each text is loaded once, and each entry looked up once. CUDA sources
+// are compiled when an instance is first requested; runtime/compile caches the results on disk.
 #pragma once
 
 #include <map>
@@ -15,8 +14,8 @@
 
 namespace gpuemu {
 
-/// An entry that can be launched. The numbers are those of the compiled code where the driver
-/// tells, else -1 (EntryInfo).
+/// An entry that can be launched. The numbers are those of the compiled code if the driver reports
+/// them, else -1 (EntryInfo).
 struct LoadedEntry {
   FunctionId function = 0;
   EntryInfo info;
@@ -31,25 +30,25 @@ struct ModuleSource {
   std::vector<std::string> flags = {};
 };
 
-/// Any thread. Modules stay loaded until the cache ends.
+/// Thread-safe. Modules stay loaded until the cache is destroyed.
 class ModuleCache {
  public:
-  /// `device` outlives the cache. `folder` keeps compiled PTX between processes; "" keeps none.
+  /// `device` must outlive the cache. `folder` keeps compiled PTX between processes; "" keeps none.
   /// Unsupported for a device without streams.
   static Result<std::unique_ptr<ModuleCache>> create(Device& device, std::string folder);
   ~ModuleCache();
   ModuleCache(const ModuleCache&) = delete;
   ModuleCache& operator=(const ModuleCache&) = delete;
 
-  /// Compile for text that is no PTX, NotFound with the names there are for an entry that is none.
-  /// The result is valid as long as the cache.
+  /// Compile if the text is not valid PTX, NotFound (with the existing names) if there is no such
+  /// entry. The result is valid as long as the cache.
   Result<const LoadedEntry*> entry(const std::string& ptx, const std::string& name,
                                    const std::string& entry);
-  /// `expression` as in "cast<float, __half>": the source is compiled for it, once.
-  /// Unsupported where the machine has no compiler.
+  /// Compiles the source for `expression`, such as "cast<float, __half>", once. Unsupported if the
+  /// machine has no compiler.
   Result<const LoadedEntry*> instance(const ModuleSource& source, const std::string& expression);
 
-  /// How many modules are loaded, and how many of the requests found theirs already there.
+  /// The number of loaded modules, and of requests that found theirs loaded.
   struct Counts {
     size_t modules = 0, compiled = 0, hits = 0;
   };

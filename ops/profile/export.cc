@@ -1,4 +1,4 @@
-// A profile as a Chrome trace and as plain JSON.
+// Writes a profile as a Chrome trace and as plain JSON.
 #include <nlohmann/json.hpp>
 
 #include "ops/profile/profiler.h"
@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The processes of a trace; its viewer shows one group of tracks for each.
+/// The processes of a trace; the viewer shows a group of tracks for each.
 struct Process {
   int number;
   const char *title, *category;

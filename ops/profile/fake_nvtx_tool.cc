@@ -1,5 +1,5 @@
-// A tool that listens to NVTX as Nsight Systems does: the headers load it where
-// NVTX_INJECTION64_PATH names it. It keeps the ranges as text, "push a;push b;pop;pop;".
+// A test tool that receives NVTX ranges as Nsight Systems does: NVIDIA's headers load it if
+// NVTX_INJECTION64_PATH names it. Records the ranges as text: "push a;push b;pop;pop;".
 #include <mutex>
 #include <string>
 
@@ -7,7 +7,7 @@
 
 namespace {
 
-/// What all threads of the process did: NVTX calls a tool on the thread of the range.
+/// The calls of all threads of the process; NVTX calls a tool on the thread of the range.
 struct Heard {
   std::mutex mutex;
   std::string text;  ///< Guarded by the mutex.
@@ -53,7 +53,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
   return 1;
 }
 
-/// What it heard so far; valid until the next range of any thread.
+/// Returns the recorded calls; valid until the next range of any thread.
 __attribute__((visibility("default"))) const char* fake_nvtx_heard() {
   const std::lock_guard lock(heard().mutex);
   return heard().text.c_str();

@@ -1,4 +1,5 @@
-// How many bytes a thread moves stands in the instruction; where a generic one went, in its counts.
+// The bytes per thread follow from the instruction; the space of generic accesses from the
+// counters.
 #include "ops/profile/memory_traffic.h"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kBitsOfByte = 8;
-/// A row of 16 bytes for each eight lanes of an 8x8 matrix of 16 bits: 4 bytes of each thread.
+/// One 16-byte row per eight lanes of an 8x8 matrix of 16 bits: 4 bytes per thread.
 constexpr uint64_t kMatrixBytes = 4;
 
 std::vector<std::string_view> parts_of(std::string_view spelling) {
@@ -25,7 +26,7 @@ std::vector<std::string_view> parts_of(std::string_view spelling) {
   return parts;
 }
 
-/// 4 of "v4" or "x4" with that letter; 0 of anything else.
+/// Returns 4 for "v4" or "x4" with that letter; 0 otherwise.
 uint64_t number_behind(std::string_view text, std::string_view letter) {
   if (!text.starts_with(letter)) return 0;
   uint64_t number = 0;
@@ -34,7 +35,7 @@ uint64_t number_behind(std::string_view text, std::string_view letter) {
   return read.ec == std::errc() && read.ptr == end ? number : 0;
 }
 
-/// 4 of "f32", 4 of "f16x2", 0 of what is no type.
+/// Returns 4 for "f32" and "f16x2"; 0 for what is not a type.
 uint64_t bytes_of_type(std::string_view type) {
   const size_t twice = type.find("x2");
   for (const std::string_view kind : {"bf", "b", "u", "s", "f"}) {

@@ -1,4 +1,4 @@
-// Recording. Device times come from events, which are read when the profiler stops.
+// Records events. Device times come from events that are read when the profiler stops.
 #include "ops/profile/profiler.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ Result<std::unique_ptr<Profiler>> Profiler::create(Device& device, ProfilerOptio
     made->result_.notes.emplace_back(
         "no NVTX ranges: this build did not find NVIDIA's headers (nvtx3/nvToolsExt.h)");
   }
-  // Loading CUPTI takes its time: all clocks begin behind it.
+  // Loading CUPTI takes time, so all clocks start after it.
   const bool has_records =
       device_traits(device.properties().backend).is_gpu || !options.cupti.empty();
   if (options.kernels && has_records) made->record_kernels();

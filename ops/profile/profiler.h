@@ -1,6 +1,6 @@
-// What a program did and how long it took: ranges of host threads, ops on the device, every kernel
-// (a GPU: through CUPTI, where there is one; the emulator: where its counters are on, with what
-// they counted). Nobody who holds no Profiler pays for it.
+// Records what a program did and how long it took: ranges of host threads, ops on the device, and
+// every kernel (on a GPU through CUPTI, if available; on the emulator with counters, if enabled).
+// Costs nothing in programs that hold no Profiler.
 #pragma once
 
 #include <chrono>
@@ -22,15 +22,16 @@
 namespace gpuemu {
 
 struct ProfilerOptions {
-  bool counters = false;   ///< Emulator: instructions, bytes, conflicts of every kernel; slower.
-  bool nvtx = true;        ///< Ranges and ops are NVTX ranges too, which Nsight tools show.
-  bool kernels = true;     ///< GPU: a record of each kernel, of graphs too.
-  std::string cupti = {};  ///< This file and not NVIDIA's, whatever the device; for tests.
-  /// Ranges, ops and kernels kept; later ones are counted and dropped.
+  bool counters = false;   ///< Emulator: count instructions, bytes and conflicts of every kernel;
+                           ///< slower.
+  bool nvtx = true;        ///< Emit ranges and ops as NVTX ranges too, for Nsight tools.
+  bool kernels = true;     ///< GPU: record each kernel, including those of graphs.
+  std::string cupti = {};  ///< Load this file instead of NVIDIA's, on any device; for tests.
+  /// Limit of kept ranges, ops and kernels; later ones are only counted.
   size_t records_max = 1'000'000;
 };
 
-/// All calls of one name.
+/// The statistics of all calls of one name.
 struct TimeStatistics {
   uint64_t count = 0;
   double total_us = 0, min_us = 0, max_us = 0;
@@ -38,23 +39,25 @@ struct TimeStatistics {
   void add(double us);
 };
 
-/// All launches of one entry.
+/// The statistics of all launches of one entry.
 struct KernelCounts {
   uint64_t launches = 0;
   TimeStatistics time;
-  std::map<std::string, uint64_t> instructions;  ///< Threads' instructions by group.
+  std::map<std::string, uint64_t> instructions;  ///< Thread instructions by group.
   uint64_t divergent_branches = 0;
   MemoryCount memory;
-  SpaceBytes bytes;  ///< Moved by ld, st, atom, red, ldmatrix, stmatrix; in global memory by all.
-  std::optional<uint32_t> registers;    ///< Per thread, where a GPU says it.
-  std::optional<uint32_t> local_bytes;  ///< Per thread, where a GPU says it.
+  SpaceBytes bytes;  ///< Moved by ld, st, atom, red, ldmatrix and stmatrix; in global memory by all
+                     ///< instructions.
+  std::optional<uint32_t> registers;    ///< Per thread, if a GPU reports it.
+  std::optional<uint32_t> local_bytes;  ///< Per thread, if a GPU reports it.
 };
 
-/// Something with a beginning and an end, in microseconds since the profiler began.
+/// An interval, in microseconds since the profiler began.
 struct TraceSpan {
   std::string name;
   double begin_us = 0, duration_us = 0;
-  uint64_t track = 0;  ///< Host thread, counted from 0; of ops the stream; of kernels CUPTI's.
+  uint64_t track = 0;  ///< Host thread, counted from 0; for ops the stream; for kernels CUPTI's
+                       ///< stream.
   enum class Kind { Range, Op, Kernel } kind = Kind::Range;
   std::string geometry = {};  ///< Kernels of a GPU: "grid 4x1x1, block 256x1x1".
 };
@@ -64,37 +67,37 @@ struct ProfileResult {
   std::map<std::string, TimeStatistics> ops, ranges;
   std::map<std::string, KernelCounts> kernels;
   uint64_t dropped = 0;
-  std::vector<std::string> notes;  ///< What is missing and why, a line each.
-  /// Bytes of device memory that were allocated, by microseconds since the profiler began; a track
-  /// of the trace. Whoever allocates fills it.
+  std::vector<std::string> notes;  ///< What is missing and why, one line each.
+  /// Allocated bytes of device memory, by microseconds since the profiler began; a track of the
+  /// trace. Filled in by the allocator's owner.
   std::vector<std::pair<double, uint64_t>> memory = {};
 
-  /// Opens in Perfetto and chrome://tracing.
+  /// Returns a trace for Perfetto and chrome://tracing.
   std::string chrome_trace() const;
-  /// {"ops": [...], "ranges": [...], "kernels": [...], "dropped": n, "notes": [...]}
+  /// Returns {"ops": [...], "ranges": [...], "kernels": [...], "dropped": n, "notes": [...]}.
   std::string json() const;
 };
 
-/// Any thread.
+/// Thread-safe.
 class Profiler {
  public:
-  /// `device` outlives the profiler. One profiler with counters at a time: it sets the checks of
-  /// the device's streams, and its end restores the default ones.
+  /// `device` must outlive the profiler. Only one profiler with counters at a time: it sets the
+  /// checks of the device's streams, and restores the defaults at its end.
   static Result<std::unique_ptr<Profiler>> create(Device& device, ProfilerOptions options);
   ~Profiler();
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  /// A range of the calling thread; they nest. An end without a beginning is dropped.
+  /// Begins a range of the calling thread; ranges nest. An end without a beginning is ignored.
   void begin_range(std::string_view name);
   void end_range();
 
-  /// Around what `name` issues on the stream. Work that is captured has no time yet: nothing is
-  /// recorded for it.
+  /// Marks the work that `name` issues on the stream. Captured work has no time yet and is not
+  /// recorded.
   Status begin_op(std::string_view name, StreamId stream);
   Status end_op(StreamId stream);
 
-  /// Waits for the device and ends all that is open.
+  /// Waits for the device and ends everything that is open.
   Result<ProfileResult> stop();
 
  private:
@@ -115,7 +118,7 @@ class Profiler {
   bool full();
   void count(const std::string& entry, const LaunchReport& report);
   Status resolve(ProfileResult& result);
-  /// Records kernels from now on, or notes why not.
+  /// Starts to record kernels, or notes why it cannot.
   void record_kernels();
   Status add_kernels(ProfileResult& result);
 
@@ -126,7 +129,7 @@ class Profiler {
   Clock::time_point started_;
   EventId base_ = 0;
   bool stopped_ = false;
-  std::mutex mutex_;  ///< Guards everything below.
+  std::mutex mutex_;  ///< Guards all members below.
   std::map<std::thread::id, uint64_t> tracks_;
   std::map<uint64_t, std::vector<OpenRange>> open_;
   std::map<std::pair<std::thread::id, StreamId>, PendingOp> running_;
@@ -134,7 +137,7 @@ class Profiler {
   ProfileResult result_;
 };
 
-/// A range as long as the scope. Null: nothing.
+/// A range as long as the scope. A null profiler records nothing.
 class ProfileRange {
  public:
   ProfileRange(Profiler* profiler, std::string_view name) : profiler_(profiler) {

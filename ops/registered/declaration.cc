@@ -1,4 +1,4 @@
-// Reading declarations.
+// Parses declarations of ops and kernels.
 #include "ops/registered/declaration.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// The parts between separators, trimmed.
+/// Returns the parts between separators, trimmed.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {
@@ -70,7 +70,7 @@ Result<OperandSpec> operand_of(const std::string& text) {
   return made;
 }
 
-/// The letters of an op's operands, each once.
+/// Returns the letters of an op's operands, each once.
 std::string letters_of(const OpKind& op) {
   std::string letters;
   for (const auto* list : {&op.inputs, &op.outputs}) {
@@ -112,7 +112,7 @@ Result<std::vector<TypeRule>> types_of(const OpKind& op, const std::string& text
   return rules;
 }
 
-/// The first line that says something begins with .version.
+/// Returns whether the first significant line begins with .version.
 bool is_ptx(std::string_view text) {
   while (!text.empty()) {
     const size_t end = std::min(text.find('\n'), text.size());
@@ -163,7 +163,7 @@ Result<OpKind> op_of(const OpDeclaration& declaration) {
   return op;
 }
 
-/// A source with one of these endings is a path; any other is the source text.
+/// A source with one of these endings is a path; otherwise it is the source text.
 constexpr std::string_view kFileEndings[] = {".cu", ".ptx"};
 
 Result<KernelVariant> variant_of(const OpKind& op, const KernelDeclaration& declaration,

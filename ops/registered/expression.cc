@@ -1,4 +1,4 @@
-// What expressions of registered kernels are worth.
+// Evaluates the expressions of registered kernels.
 #include "ops/registered/expression.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ const DeviceTensor& operand_of(const OpCase& c, uint32_t index) {
   return index < inputs ? c.in(index) : c.out(index - inputs);
 }
 
-/// Rounds down. REQUIRES: b is not 0, and not both a is the lowest number and b is -1.
+/// Rounds down. Requires that b is not 0, and not that a is the lowest number and b is -1.
 int64_t divide_down(int64_t a, int64_t b) {
   const int64_t quotient = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
@@ -89,7 +89,7 @@ Result<Expression::Value> Expression::combine(const Node& node, const OpCase& c)
   if (node.kind == Kind::Not) return Value{.whole = a.is_true() ? 0 : 1};
   if (node.kind == Kind::Negative && a.is_real) return Value{.is_real = true, .real = -a.real};
   if (node.kind == Kind::Negative) return of_wholes(Kind::Subtract, 0, a.whole);
-  // The right side may divide by what the left side has excluded.
+  // The right side may divide by a value that the left side has excluded.
   if (node.kind == Kind::And && !a.is_true()) return Value{.whole = 0};
   if (node.kind == Kind::Or && a.is_true()) return Value{.whole = 1};
   const Value b = GPUEMU_TRY(evaluate(node.right, c));

@@ -1,4 +1,5 @@
-// Sizes of a kernel that was registered as text: "cdiv(x.count, 256)", "x.shape[-1] % 4 == 0".
+// Expressions for the sizes of a kernel registered as text: "cdiv(x.count, 256)", "x.shape[-1] % 4
+// == 0".
 //
 //   expression := or ;  or := and ("or" and)* ;  and := not ("and" not)* ;  not := "not" not |
 //   compared compared := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)? sum := product (("+" |
@@ -21,19 +22,19 @@
 
 namespace gpuemu {
 
-/// Any thread.
+/// Thread-safe.
 class Expression {
  public:
-  /// InvalidArgument with the column of what is wrong, and the names that there are. Operands are
-  /// those of `op`, attributes those of `schema`.
+  /// InvalidArgument gives the column of the problem and the valid names: the operands of `op` and
+  /// the attributes of `schema`.
   static Result<Expression> parse(std::string_view text, const OpKind& op,
                                   const AttributeSchema& schema);
 
-  /// InvalidArgument for a result that is no whole number, that does not fit 64 bits, for a
-  /// division by 0 and for an axis that the operand does not have. REQUIRES: the attributes of `c`
-  /// are read by the schema of parse().
+  /// InvalidArgument if the result is not a whole number or does not fit 64 bits, for a division by
+  /// 0, and for an axis that the operand lacks. Requires the attributes of `c` to be read by the
+  /// schema passed to parse().
   Result<int64_t> whole(const OpCase& c) const;
-  /// The same, rounded to float64 where it is whole.
+  /// Returns the same, rounded to float64 if it is whole.
   Result<double> number(const OpCase& c) const;
   const std::string& text() const { return text_; }
 
@@ -72,7 +73,7 @@ class Expression {
     Kind kind = Kind::Whole;
     int64_t whole = 0;  ///< The value, or the axis.
     double real = 0;
-    uint32_t left = 0, right = 0;  ///< Nodes, or the operand: inputs first, then outputs.
+    uint32_t left = 0, right = 0;  ///< Nodes; or an operand's index: inputs first, then outputs.
     std::string name = {};         ///< The attribute's name.
     AttributeType type = AttributeType::Int64;
   };

@@ -1,4 +1,4 @@
-// From text to the nodes of an expression.
+// Parses text to the nodes of an expression.
 #include <cctype>
 #include <charconv>
 #include <set>
@@ -45,7 +45,7 @@ class ExpressionParser {
     skip();
     if (!text_.substr(at_).starts_with(wanted)) return false;
     const size_t end = at_ + wanted.size();
-    // "order" is no "or".
+    // "order" is not "or".
     if (is_letter(wanted.back()) && end < text_.size() && is_letter(text_[end])) return false;
     at_ = end;
     return true;
@@ -63,7 +63,7 @@ class ExpressionParser {
     return add(Node{.kind = kind, .left = left, .right = right});
   }
 
-  /// Operands of one precedence, from left to right.
+  /// Parses operands of one precedence, from left to right.
   template <typename Part>
   Result<uint32_t> chain(std::initializer_list<Operator> operators, Part part) {
     uint32_t left = GPUEMU_TRY((this->*part)());

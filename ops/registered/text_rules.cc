@@ -1,4 +1,4 @@
-// Launches by expressions.
+// Computes launches from expressions.
 #include "ops/registered/text_rules.h"
 
 #include <algorithm>
@@ -178,7 +178,7 @@ class Reader {
       if (made.value) return made;
       return error(ErrorCode::InvalidArgument, "{}: \"{}\" has no value", where, text);
     }
-    // What an op changes in place is an operand of both lists: the output has the place to write.
+    // A tensor changed in place is in both lists; the output's address is used for writing.
     const auto output = std::ranges::find(op_.outputs, text, &OperandSpec::name);
     if (output != op_.outputs.end()) {
       made.kind = Argument::Kind::Output;

@@ -1,4 +1,4 @@
-// What a kernel that was declared as text does in a call.
+// The rules of a kernel that was declared as text.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace gpuemu {
 
-/// InvalidArgument for an expression or argument that is wrong, naming the launch and the part.
+/// InvalidArgument names the launch and the part with a wrong expression or argument.
 Result<std::shared_ptr<const VariantRules>> rules_of(const OpKind& op,
                                                      const AttributeSchema& schema,
                                                      const KernelDeclaration& declaration);

@@ -6,7 +6,7 @@ namespace gpuemu {
 namespace {
 
 const std::string kNames[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11"};
-/// What it needs beside it: in the order of kNames.
+/// Libraries that it needs, in the order of kNames.
 const std::string kOtherHalf[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11"};
 
 Result<cublas::Api> bind(const SharedLibrary& library) {
@@ -35,8 +35,8 @@ int data_type(DType dtype) {
   }
 }
 
-/// A matrix of the product as cuBLAS sees it, who reads by columns: transposed, so that its pitch
-/// is the row that is stored.
+/// A matrix operand for cuBLAS, which is column-major: transposed, so that its leading dimension is
+/// the stored row.
 struct Operand {
   const void* data;
   int operation, pitch;
@@ -56,7 +56,8 @@ Status check(int code, const char* what) {
 }  // namespace
 
 Result<SharedLibrary> find_cublas() {
-  // A copy that does not say where its other half lies finds it when that is loaded already.
+  // A copy of cuBLAS that does not name the location of its other library finds it if that is
+  // already loaded.
   (void)SharedLibrary::open(kOtherHalf);
   return SharedLibrary::open(kNames);
 }
@@ -65,7 +66,7 @@ std::string cublas_version() {
   const auto library = find_cublas();
   int (*property)(int kind, int* value) = nullptr;
   if (!library || !library->bind("cublasGetProperty", property)) return {};
-  int parts[3] = {0, 0, 0};  // Major, minor, patch: the kinds 0, 1 and 2 of every version.
+  int parts[3] = {0, 0, 0};  // Major, minor, patch: property types 0, 1 and 2 in every version.
   for (int kind = 0; kind < 3; ++kind) {
     if (property(kind, &parts[kind]) != cublas::kSuccess) return {};
   }
@@ -89,11 +90,11 @@ Result<std::unique_ptr<Cublas>> Cublas::open(const std::string& library) {
   return made;
 }
 
-/// A lost device keeps what it has; its process ends soon.
+/// A lost device frees nothing, and its process ends soon.
 Cublas::~Cublas() { (void)api_.destroy(handle_); }
 
 Status Cublas::multiply(const CublasProduct& product, const CublasPlace& place) {
-  // By columns, c is the transpose of what is stored: op(b)^T * op(a)^T.
+  // In column-major order, c is the transpose of what is stored: op(b)^T * op(a)^T.
   const Operand left = operand_of(product.b, product.b_transposed, product.k, product.n);
   const Operand right = operand_of(product.a, product.a_transposed, product.m, product.k);
   const bool wide = product.dtype == DType::Float64;
@@ -105,7 +106,7 @@ Status Cublas::multiply(const CublasProduct& product, const CublasPlace& place) 
   const int compute = wide ? cublas::kCompute64 : tf32 ? cublas::kComputeTf32 : cublas::kCompute32;
   const int type = data_type(product.dtype);
   const std::lock_guard lock(mutex_);
-  // A new stream takes the workspace away.
+  // Setting a stream resets the workspace.
   GPUEMU_TRY(check(api_.set_stream(handle_, reinterpret_cast<cublas::Stream>(place.stream)),
                    "choosing the stream"));
   GPUEMU_TRY(check(

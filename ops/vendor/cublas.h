@@ -1,4 +1,4 @@
-// Matrix products by cuBLAS, where a machine has it.
+// Matrix products by cuBLAS, if the machine has it.
 #pragma once
 
 #include <memory>
@@ -12,35 +12,36 @@
 
 namespace gpuemu {
 
-/// c = op(a) * op(b), contiguous, row-major: c is m x n and the sums run over k. A transposed
+/// c = op(a) * op(b), contiguous and row-major: c is m x n, and sums have k terms. A transposed
 /// operand is stored as k x m or n x k.
 struct CublasProduct {
-  DType dtype = DType::Float32;  ///< float32, float16, bfloat16 or float64; 16 bits sum in float32.
+  DType dtype = DType::Float32;  ///< float32, float16, bfloat16 or float64; 16-bit types accumulate
+                                 ///< in float32.
   uint64_t a = 0, b = 0, c = 0;  ///< Device addresses.
   int64_t m = 0, n = 0, k = 0;   ///< From 1 to 2^31 - 1.
   bool a_transposed = false, b_transposed = false;
-  bool tf32 = false;  ///< float32 may be multiplied with the 10 bits of TF32.
+  bool tf32 = false;  ///< float32 may be multiplied with TF32's 10 fraction bits.
 };
 
-/// Where and with what memory. The workspace has to stay until the stream's work is done.
+/// Stream and workspace of a product. The workspace must stay until the stream's work is done.
 struct CublasPlace {
   uint64_t stream = 0;  ///< A CUstream.
   uint64_t workspace = 0, workspace_bytes = 0;
 };
 
-/// Any thread.
+/// Thread-safe.
 class Cublas {
  public:
-  /// For the device whose context is current on this thread. Unavailable: there is no cuBLAS, or it
-  /// refuses. `library`: another file than those that NVIDIA names.
+  /// Opens cuBLAS for the device whose context is current on this thread. Unavailable if cuBLAS is
+  /// missing or refuses. `library`: a file other than NVIDIA's names.
   static Result<std::unique_ptr<Cublas>> open(const std::string& library = {});
   ~Cublas();
   Cublas(const Cublas&) = delete;
   Cublas& operator=(const Cublas&) = delete;
 
-  /// Issues it. The device's context is current on this thread. Launch when cuBLAS refuses.
+  /// Issues the product. Requires the device's context to be current. Launch if cuBLAS refuses.
   Status multiply(const CublasProduct& product, const CublasPlace& place);
-  /// "cublas 130101": what its results and times depend on.
+  /// Returns for example "cublas 130101", which identifies the code behind results and times.
   std::string version() const { return version_; }
 
  private:
@@ -49,12 +50,12 @@ class Cublas {
   const cublas::Api api_;
   const cublas::Handle handle_;
   std::string version_;
-  std::mutex mutex_;  ///< Stream and workspace are of the handle.
+  std::mutex mutex_;  ///< Stream and workspace are properties of the handle.
 };
 
-/// The library, opened without its state: whether there is one at all.
+/// Opens the library without creating a handle, to find out whether it is installed.
 Result<SharedLibrary> find_cublas();
-/// "13.1.1"; "" where there is none.
+/// Returns for example "13.1.1"; "" if it is missing.
 std::string cublas_version();
 
 }  // namespace gpuemu

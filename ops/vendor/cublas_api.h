@@ -1,5 +1,5 @@
-// The part of cuBLAS that is used: values and functions of its ABI, which NVIDIA keeps stable
-// within a major version and kept from 11 to 13. No header of the toolkit is used.
+// The part of cuBLAS in use: constants and functions of its ABI, which NVIDIA keeps stable within a
+// major version and kept from 11 to 13. No header of the toolkit is used.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ inline constexpr int kAsItLies = 0, kTransposed = 1;
 inline constexpr int kFloat32 = 0, kFloat64 = 1, kFloat16 = 2, kBFloat16 = 14;
 /// cublasComputeType_t
 inline constexpr int kCompute32 = 68, kCompute64 = 70, kComputeTf32 = 77;
-/// cublasMath_t: sums of 16-bit products stay in float, whatever the environment says.
+/// cublasMath_t: 16-bit products are accumulated in float, whatever the environment says.
 inline constexpr int kNoReducedSums = 16;
 inline constexpr int kAnyAlgorithm = -1;
 
@@ -27,8 +27,8 @@ struct Api {
   int (*set_math)(Handle, int) = nullptr;
   int (*set_stream)(Handle, Stream) = nullptr;
   int (*set_workspace)(Handle, void*, size_t) = nullptr;
-  /// op(a), op(b), m, n, k, alpha, a, its type, its pitch, b ..., beta, c ..., compute, algorithm;
-  /// everything by columns.
+  /// op(a), op(b), m, n, k, alpha, a, its type, its leading dimension, b ..., beta, c ..., compute
+  /// type, algorithm; column-major.
   int (*gemm)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
               int, const void*, void*, int, int, int, int) = nullptr;
 };

@@ -11,12 +11,12 @@ namespace gpuemu {
 namespace {
 
 const std::string kNames[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-/// About ten thousand kernels.
+/// Enough for about ten thousand kernels.
 constexpr size_t kBufferBytes = size_t{2} << 20;
 
-/// What the callbacks write to: they get no pointer of ours.
+/// The target of the callbacks, which receive no user pointer.
 struct Sink {
-  std::mutex mutex;  ///< Guards what follows.
+  std::mutex mutex;  ///< Guards the members below.
   bool is_open = false;
   cupti::Api api;
   size_t records_max = 0;

@@ -1,5 +1,5 @@
-// What a GPU did, kernel by kernel, as the driver records it: CUPTI, loaded when it is wanted.
-// Kernels of graphs and of other libraries of the process are among them.
+// Records what a GPU did, kernel by kernel, with CUPTI, which is loaded on demand. Includes kernels
+// of graphs and of other libraries in the process.
 #pragma once
 
 #include <array>
@@ -13,20 +13,20 @@
 namespace gpuemu {
 
 struct KernelRecord {
-  std::string name;                   ///< As C++ writes it.
-  uint64_t begin_ns = 0, end_ns = 0;  ///< By the clock of KernelRecorder::now_ns().
-  uint32_t stream = 0;                ///< CUPTI's number.
+  std::string name;                   ///< In C++ spelling.
+  uint64_t begin_ns = 0, end_ns = 0;  ///< In the clock of KernelRecorder::now_ns().
+  uint32_t stream = 0;                ///< CUPTI's stream number.
   std::array<int32_t, 3> grid = {}, block = {};
   uint32_t registers = 0;     ///< Per thread.
   uint32_t local_bytes = 0;   ///< Per thread.
   uint64_t shared_bytes = 0;  ///< Per block, static and dynamic.
 };
 
-/// One at a time in a process, as CUPTI's callbacks carry nothing that would tell two apart.
+/// Only one at a time per process, because CUPTI's callbacks carry no user data.
 class KernelRecorder {
  public:
-  /// Unavailable: there is no CUPTI, another recorder runs, or CUPTI refuses, as it does where
-  /// another profiler has the device. `library`: another file than those that NVIDIA names.
+  /// Unavailable if CUPTI is missing, another recorder runs, or CUPTI refuses, as it does if
+  /// another profiler uses the device. `library`: a file other than NVIDIA's names.
   static Result<std::unique_ptr<KernelRecorder>> start(size_t records_max,
                                                        const std::string& library = {});
   ~KernelRecorder();
@@ -37,9 +37,9 @@ class KernelRecorder {
 
   struct Recorded {
     std::vector<KernelRecord> kernels;
-    uint64_t dropped = 0;  ///< Beyond records_max, and what CUPTI had no room for.
+    uint64_t dropped = 0;  ///< Beyond records_max, or lost by CUPTI.
   };
-  /// What was recorded. Work that is not done is left out: wait for the device before.
+  /// Returns the records. Unfinished work is missing, so wait for the device before.
   Result<Recorded> stop();
 
  private:
@@ -49,7 +49,7 @@ class KernelRecorder {
   bool stopped_ = false;
 };
 
-/// The number of CUPTI's interface, as "130100"; "" where there is none.
+/// Returns the version of CUPTI's interface, such as "130100"; "" if it is missing.
 std::string cupti_version();
 
 }  // namespace gpuemu

@@ -1,5 +1,5 @@
-// The part of CUPTI's Activity API that is used: functions of its ABI and the beginning of the
-// record of a kernel, which has been the same from CUDA 9 (CUpti_ActivityKernel4) to CUDA 13
+// The part of CUPTI's Activity API in use: functions of its ABI, and the beginning of a kernel's
+// record, which is the same from CUDA 9 (CUpti_ActivityKernel4) to CUDA 13
 // (CUpti_ActivityKernel10); newer versions append. No header of the toolkit is used.
 #pragma once
 
@@ -9,10 +9,10 @@
 namespace gpuemu::cupti {
 
 inline constexpr int kSuccess = 0;
-/// CUpti_ActivityKind: a kernel, without keeping others from running beside it.
+/// CUpti_ActivityKind: kernels, without serialising concurrent ones.
 inline constexpr uint32_t kConcurrentKernel = 10;
 inline constexpr uint32_t kFlushWhatIsDone = 0;
-/// Records lie on boundaries of so many bytes.
+/// Alignment of records in bytes.
 inline constexpr size_t kRecordAlignment = 8;
 
 struct alignas(kRecordAlignment) Activity {
@@ -24,7 +24,7 @@ struct alignas(kRecordAlignment) KernelActivity {
   uint8_t cache_config = 0, shared_config = 0;
   uint16_t registers = 0;
   uint32_t cache_requested = 0, cache_executed = 0;
-  uint64_t start = 0, end = 0, completed = 0;  ///< Nanoseconds; 0 when not known.
+  uint64_t start = 0, end = 0, completed = 0;  ///< Nanoseconds; 0 if unknown.
   uint32_t device = 0, context = 0, stream = 0;
   int32_t grid[3] = {}, block[3] = {};
   int32_t static_shared = 0, dynamic_shared = 0;

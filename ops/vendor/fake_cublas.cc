@@ -1,5 +1,5 @@
-// A stand-in for libcublas.so.13: multiplies matrices of the host by the rules of BLAS, by columns.
-// TF32 rounds what it multiplies, so that it shows.
+// A test replacement for libcublas.so.13: multiplies host matrices by the rules of BLAS,
+// column-major. TF32 rounds the factors, so that its use is visible.
 #include <cstdint>
 #include <cstring>
 
@@ -28,7 +28,7 @@ double rounded(double value, bool tf32) {
 
 }  // namespace
 
-// Names and parameters as NVIDIA has them.
+// Names and parameters follow NVIDIA's.
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size)
 extern "C" {
 

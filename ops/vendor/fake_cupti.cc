@@ -1,5 +1,5 @@
-// A stand-in for libcupti.so.13: it records three kernels, one of which never ended, in records of
-// the length that CUDA 13 has. FAKE_CUPTI_REFUSES makes it refuse, as CUPTI does beside another
+// A test replacement for libcupti.so.13: delivers three kernels, one of which never ended, in
+// records of CUDA 13's length. With FAKE_CUPTI_REFUSES it refuses, as CUPTI does beside another
 // profiler.
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +21,7 @@ void put(uint8_t* record, size_t offset, T value) {
   std::memcpy(record + offset, &value, sizeof value);
 }
 
-/// Offsets as cupti_activity.h of CUDA 13 has them.
+/// Offsets of cupti_activity.h in CUDA 13.
 void write(uint8_t* record, const char* name, uint64_t start, uint64_t end) {
   std::memset(record, 0xcd, kRecordBytes);
   put<uint32_t>(record, 0, 10);
@@ -41,7 +41,7 @@ void write(uint8_t* record, const char* name, uint64_t start, uint64_t end) {
 
 }  // namespace
 
-// Names and parameters as NVIDIA has them.
+// Names and parameters follow NVIDIA's.
 // NOLINTBEGIN(readability-identifier-naming,readability-function-size)
 extern "C" {
 
