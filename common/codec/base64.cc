@@ -1,4 +1,4 @@
-// Base64 with one table look-up per 12 bits out and per character in.
+// Base64 with one table look-up per 12 output bits when encoding and per character when decoding.
 #include "common/codec/base64.h"
 
 #include <array>
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kAlphabet =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-constexpr uint32_t kBad = 0x0100'0000;  // Above the 24 bits of one group.
+constexpr uint32_t kBad = 0x0100'0000;  // Above the 24 bits of a group.
 
 struct CharPair {
   char first, second;
@@ -23,7 +23,7 @@ constexpr std::array<CharPair, 4096> make_pairs() {
   return pairs;
 }
 
-// For each of the four places of a group: the character's bits where they belong, or kBad.
+// For each of the four places of a group: the character's bits, shifted into place, or kBad.
 constexpr std::array<std::array<uint32_t, 256>, 4> make_places() {
   std::array<std::array<uint32_t, 256>, 4> places{};
   for (size_t place = 0; place < 4; ++place) {
@@ -105,7 +105,7 @@ Result<std::vector<std::byte>> decode_base64(std::string_view text) {
     store_group(group, out, 3);
   }
   if (padding == 0) return bytes;
-  // 'A' stands for the zero bits that padding leaves out.
+  // 'A' stands for the zero bits that padding omits.
   std::string last(text.substr(groups * 4, 4 - padding));
   last.append(padding, 'A');
   const uint32_t group = group_of(last.data());

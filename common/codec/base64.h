@@ -14,8 +14,8 @@ namespace gpuemu {
 void append_base64(std::span<const std::byte> bytes, std::string& to);
 std::string encode_base64(std::span<const std::byte> bytes);
 
-/// InvalidArgument for anything encode_base64 could not have written: other characters, white
-/// space, missing padding, bits left over. The message names the position.
+/// InvalidArgument, naming the position, for anything that encode_base64 would not write: other
+/// characters, white space, missing padding, nonzero leftover bits.
 Result<std::vector<std::byte>> decode_base64(std::string_view text);
 
 }  // namespace gpuemu

@@ -1,6 +1,6 @@
-// Private to this folder: what the member lists of fields_*.gen.h have in common. JsonWriter and
-// JsonReader both walk these lists, so what is sent can be read. tools/make_protocol.py says what
-// their words mean (required, optional, extra, diff, ...).
+// Private to this folder: helpers of the member lists in fields_*.gen.h. JsonWriter and JsonReader
+// both use these lists, so what is written can be read. tools/make_protocol.py explains their words
+// (required, optional, extra, diff, ...).
 #pragma once
 
 #include <concepts>

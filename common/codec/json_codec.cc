@@ -1,4 +1,4 @@
-// Finds the alternative that `type` names and lets the reader or writer walk its member list.
+// Selects the alternative that `type` names, and reads or writes its member list.
 #include "common/codec/json_codec.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace gpuemu {
 namespace {
 
-/// Where `type` stands among `types`.
+/// Returns the index of `type` in `types`.
 Result<size_t> type_index(const nlohmann::json& object, std::span<const char* const> types) {
   const auto member = object.find("type");
   if (member == object.end()) {
@@ -39,7 +39,7 @@ Result<Message> read_record(const nlohmann::json& object, const FetchShared* fet
   return Message(std::move(record));
 }
 
-/// One reader per alternative of the variant, in its order.
+/// Has one reader per alternative of the variant, in its order.
 template <typename Message, size_t... kIndex>
 Result<Message> read_alternative(size_t index, const nlohmann::json& object,
                                  const FetchShared* fetch, std::index_sequence<kIndex...>) {
@@ -60,7 +60,7 @@ Result<Message> decode(const nlohmann::json& object, std::span<const char* const
   return message;
 }
 
-/// What the field list alone cannot say: FuzzOp has two forms.
+/// Checks what the field list alone cannot express: FuzzOp has two forms.
 Status check_fuzz_op(FuzzOpRequest& request) {
   if (request.fuzz_config.has_value() == request.config.has_value()) {
     return error(ErrorCode::InvalidArgument,
@@ -73,7 +73,7 @@ Status check_fuzz_op(FuzzOpRequest& request) {
   return ok_status();
 }
 
-/// "" where there is none.
+/// Returns "" if there is none.
 Result<std::string> text_of(const nlohmann::json& object, const char* name) {
   const auto member = object.find(name);
   if (member == object.end() || member->is_null()) return std::string();
@@ -109,7 +109,7 @@ std::string encode_request(const Request& request, std::string_view project,
                            std::string_view session) {
   JsonWriter writer;
   const auto write = [&]<typename R>(const R& record) {
-    // One that has the member itself says whose session it means.
+    // A record with the member itself says which session it means.
     constexpr bool kHasOwn = requires { record.session; };
     writer.message(type_of(request), record, project, kHasOwn ? "" : session);
   };

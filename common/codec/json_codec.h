@@ -1,5 +1,5 @@
-// Requests and replies as JSON text and back. No other folder sees JSON of the wire.
-// Pure functions, any thread. Numbers that are not finite travel as null; max_diff and max_rel_diff
+// Converts requests and replies to and from JSON. No other folder handles JSON of the wire. Pure
+// functions; thread-safe. Non-finite numbers are written as null, except max_diff and max_rel_diff
 // as 1.7976931348623157e308. Unknown members are ignored.
 #pragma once
 
@@ -12,24 +12,24 @@
 
 namespace gpuemu {
 
-/// InvalidArgument names the member, what was expected and what came.
+/// InvalidArgument names the member, the expected form and the value found.
 Result<Request> decode_request(std::string_view json);
-/// `project` is whose the request is: the absolute path of its gpuemu.toml, its id, kAllProjects;
-/// "" leaves it to the daemon.
-/// `session` is the secret of the session that it belongs to; "" means that of this process.
+/// `project`: the absolute path of the gpuemu.toml that the request belongs to, its id, or
+/// kAllProjects; "" lets the daemon decide. `session`: the secret of its session; "" means the
+/// session of this process.
 std::string encode_request(const Request& request, std::string_view project = "",
                            std::string_view session = "");
 
-/// A reply of the daemon; InvalidArgument as above, so that a client never trusts what it reads.
+/// Decodes a reply. InvalidArgument as above, so that a client never trusts unchecked data.
 Result<Reply> decode_reply(std::string_view json);
 std::string encode_reply(const Reply& reply);
 
-/// The record alone, as it stands inside a reply: for reports and --format json.
+/// Encodes the record alone, as inside a reply: for reports and --format json.
 std::string encode_result(const ValidationResult& result);
-/// A record as an object: an event of a job, the report of an op.
+/// Encodes a record as an object: an event of a job, or the report of an op.
 std::string encode_event(const JobEvent& event);
 std::string encode_op_report(const OpTestReport& report);
-/// An array of them, what `gpuemu lint --format json` prints.
+/// Encodes an array of results, as printed by `gpuemu lint --format json`.
 std::string encode_lint_results(const std::vector<LintResult>& results);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Parsing under limits, and one reader per kind of value with its error text.
+// Parses JSON within limits, and has one reader per kind of value with its error message.
 #include "common/codec/json_reader.h"
 
 #include <cstring>
@@ -13,21 +13,21 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// JSON values of one message: each costs 16 bytes and more once parsed, so a message of nothing
-/// but "0," is refused before it fills the memory.
+/// JSON values per message. Each takes at least 16 bytes once parsed, so a message that consists
+/// only of "0," is refused before it fills the memory.
 constexpr size_t kJsonValuesMax = size_t{32} << 20;
 
-/// Counts nesting and values without parsing, because the parser would build all of it first.
+/// Counts nesting and values without parsing, because the parser would build everything first.
 Status check_size(std::string_view text) {
   int depth = 0;
   size_t values = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (c == '"') {
-      // Strings hold nearly all of a large message: jump from quote to quote.
+      // Strings are nearly all of a large message, so jump from quote to quote.
       do {
         const void* quote = std::memchr(text.data() + i + 1, '"', text.size() - i - 1);
-        if (quote == nullptr) return ok_status();  // The parser says where it ends.
+        if (quote == nullptr) return ok_status();  // The parser reports where it ends.
         i = static_cast<size_t>(static_cast<const char*>(quote) - text.data());
         size_t backslashes = 0;
         while (text[i - 1 - backslashes] == '\\') ++backslashes;
@@ -93,7 +93,7 @@ Result<Json> parse_object(std::string_view text) {
     }
     return object;
   } catch (const Json::exception& failure) {
-    // "[json.exception.parse_error.101] parse error at line 1, ...": the tag is of no use here.
+    // Remove the tag of "[json.exception.parse_error.101] parse error at line 1, ...".
     const std::string what = failure.what();
     const size_t tag = what.find("] ");
     return error(ErrorCode::InvalidArgument, "the message is not JSON: {}",
@@ -157,7 +157,7 @@ int64_t JsonReader::read_signed(const Json& from, int64_t smallest, int64_t larg
 }
 
 uint64_t JsonReader::read_unsigned(const Json& from, uint64_t largest) {
-  // "-0" and values that a program built are of the signed kind though not negative.
+  // "-0" and values built by a program have the signed kind although they are not negative.
   const bool in_range = from.is_number_unsigned()
                             ? from.get<uint64_t>() <= largest
                             : from.is_number_integer() && from.get<int64_t>() >= 0 &&

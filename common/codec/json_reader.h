@@ -1,5 +1,5 @@
-// Private to this folder: fills records from parsed JSON. The first thing that is wrong is kept and
-// everything after it is skipped, so field lists need no error handling of their own.
+// Private to this folder: fills records from parsed JSON. Keeps the first error and skips
+// everything after it, so member lists need no error handling.
 #pragma once
 
 #include <concepts>
@@ -19,14 +19,14 @@
 
 namespace gpuemu {
 
-/// The text as a JSON object; InvalidArgument when it is not one or nests deeper than
+/// Parses the text to a JSON object. InvalidArgument if it is not one, or nests deeper than
 /// kJsonDepthMax.
 Result<nlohmann::json> parse_object(std::string_view text);
 
 class JsonReader {
  public:
-  /// `object` must be an object and outlive the reader. `fetch`, if any, copies what tensors say
-  /// that the sender's memory holds; without it every tensor needs its `data`.
+  /// `object` must be an object and outlive the reader. `fetch` copies tensors from the sender's
+  /// memory; without it every tensor needs its `data`.
   explicit JsonReader(const nlohmann::json& object, const FetchShared* fetch = nullptr)
       : object_(&object), fetch_(fetch) {}
 
@@ -57,7 +57,7 @@ class JsonReader {
   void diff(const char* name, double& value) { required(name, value); }
   void lower_case(const char* name, LayoutKind& layout) { required(name, layout); }
   void json_text(const char* name, std::string& json);
-  /// Refuses a number above `limit`, or a list that has more elements.
+  /// Refuses a number above `limit`, or a list with more elements.
   template <typename T>
   void at_most(const char* name, const std::optional<T>& value, uint64_t limit) {
     if (value) at_most(name, *value, limit);
@@ -68,13 +68,13 @@ class JsonReader {
   }
   void at_most(const char* name, uint64_t value, uint64_t limit, const char* unit = "");
 
-  /// Keeps the first error: "member 'a.b': expected a string, got 3". `got` null means missing.
+  /// Keeps the first error: "member 'a.b': expected a string, got 3". A null `got` means missing.
   void fail(const std::string& expected, const nlohmann::json* got);
 
  private:
   using Json = nlohmann::json;
 
-  /// "member 'a.b'", where the reader is.
+  /// Returns "member 'a.b'" for the current position.
   std::string member() const;
   void read(const Json& from, bool& value);
   void read(const Json& from, double& value);
@@ -86,7 +86,7 @@ class JsonReader {
   void read(const Json& from, std::vector<std::byte>& bytes);
   void read(const Json& from, Tensor& tensor);
   void read(const Json& from, CaseInput& input);
-  /// The bytes of a tensor from where `from` says they are; `bytes` is how many there must be.
+  /// Reads the bytes of a tensor from where `from` refers to; there must be `bytes` of them.
   void read_data(const Json& from, uint64_t bytes, Tensor& tensor);
   int64_t read_signed(const Json& from, int64_t smallest, int64_t largest);
   uint64_t read_unsigned(const Json& from, uint64_t largest);

@@ -1,4 +1,4 @@
-// Escaping, shortest numbers and tensors as JSON text.
+// Writes escapes, shortest numbers and tensors as JSON.
 #include "common/codec/json_writer.h"
 
 #include <charconv>

@@ -1,5 +1,5 @@
-// Private to this folder: appends JSON text. Members keep the order in which they are written,
-// numbers are in the shortest form that reads back to the same value.
+// Private to this folder: appends JSON. Members keep the order in which they are written; numbers
+// have the shortest form that reads back as the same value.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,8 @@ class JsonWriter {
  public:
   std::string take() { return std::move(text_); }
 
-  /// A message: `type`, then the members of `record` beside it, and what else is not "".
+  /// Writes a message: `type`, the members of `record` beside it, and the other arguments that are
+  /// not "".
   template <typename Record>
   void message(const char* type, const Record& record, std::string_view project = "",
                std::string_view session = "") {
@@ -46,10 +47,10 @@ class JsonWriter {
   }
   void diff(const char* name, double value);
   void lower_case(const char* name, LayoutKind layout) { required(name, lower_name_of(layout)); }
-  /// `json` is JSON text already; "" becomes null.
+  /// `json` is already JSON; "" becomes null.
   void json_text(const char* name, const std::string& json);
 
-  /// The reader's business.
+  /// Only used when reading.
   template <typename T>
   void at_most(const char*, const T&, uint64_t) {}
 

@@ -1,5 +1,5 @@
-// Tensors whose bytes lie in memory of the client's process instead of in its message: a request of
-// large arrays is then as short as one without.
+// Tensors whose bytes are in the client's shared memory instead of in its message, so that requests
+// with large arrays stay short.
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 namespace gpuemu {
 
-/// A copy of those bytes. NotFound when they cannot be reached from here, InvalidArgument when they
-/// are not what the record says.
+/// Returns a copy of those bytes. NotFound if they cannot be accessed from here, InvalidArgument if
+/// they do not match the record.
 using FetchShared = std::function<Result<std::vector<std::byte>>(const SharedTensorRef&)>;
 
-/// A request, and the project and the session that it is for.
+/// A request with the project and session that it is for.
 struct AddressedRequest {
-  std::string project, session;  ///< "" where it names none.
+  std::string project, session;  ///< "" if it names none.
   Request request;
 };
 
-/// decode_request of json_codec.h for a message whose tensors may have `memory` in the place of
-/// `data`; errors of `fetch` come back with their code.
+/// Like decode_request() of json_codec.h, for messages whose tensors may have `memory` instead of
+/// `data`. Returns errors of `fetch` with their code.
 Result<AddressedRequest> decode_request(std::string_view json, const FetchShared& fetch);
 
 }  // namespace gpuemu

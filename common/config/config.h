@@ -54,8 +54,8 @@ struct TensorSpec {
   bool sorted = false;                  ///< An input's values ascend along the last axis.
   bool inout = false;                   ///< The output updates the input of the same name.
   std::optional<InitialValue> init;     ///< Absent: a kernel must not read it.
-  std::optional<Tolerance> tolerance;   ///< Of an output, for every dtype.
-  std::optional<NanPolicy> nan_policy;  ///< Of an output; absent: the op's.
+  std::optional<Tolerance> tolerance;   ///< An output's tolerance for every dtype.
+  std::optional<NanPolicy> nan_policy;  ///< An output's policy; absent: the op's.
   /// For an output with several right answers: its elements index this input along the axis, or
   /// have no order along it.
   std::string indices_of;
@@ -273,8 +273,9 @@ struct Config {
 struct ConfigSources {
   std::string working_folder;       ///< The search for gpuemu.toml starts here and goes upward.
   std::optional<std::string> file;  ///< --config
-  std::map<std::string, std::string> environment;  ///< Of the process, passed in by main().
-  std::map<std::string, std::string> flags;        ///< "runtime.backend" -> value
+  std::map<std::string, std::string>
+      environment;                           ///< The process's variables, passed in by main().
+  std::map<std::string, std::string> flags;  ///< "runtime.backend" -> value
 };
 
 struct ConfigResult {

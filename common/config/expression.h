@@ -40,7 +40,7 @@ struct ExpressionUse {
 struct StrideUse {
   std::string tensor;
   std::optional<int64_t> axis;
-  uint32_t column = 1;  ///< Of "stride", from 1.
+  uint32_t column = 1;  ///< Position of "stride", from 1.
 };
 
 /// Returns the column that a message of parse() or evaluate() names; 1 if it names none.

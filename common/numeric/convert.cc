@@ -57,15 +57,15 @@ GPUEMU_F16C size_t widen_groups(DType dtype, const std::byte* from, std::span<do
   return count;
 }
 
-/// A mask of four 64-bit lanes as one of four 32-bit lanes.
+/// Converts a mask of four 64-bit lanes to one of four 32-bit lanes.
 GPUEMU_F16C inline __m128i halved(__m256d mask) {
   const __m256i even_places = _mm256_setr_epi32(0, 2, 4, 6, 0, 2, 4, 6);
   return _mm256_castsi256_si128(
       _mm256_permutevar8x32_epi32(_mm256_castpd_si256(mask), even_places));
 }
 
-/// Rounded to odd: of the two neighbours of a value between, the one whose last bit is set. A
-/// second rounding to a format of at most 22 bits then goes where a single one would.
+/// Rounds to odd: a value between two neighbours becomes the one whose last bit is set. A second
+/// rounding, to at most 22 bits, then gives the same as a single one.
 GPUEMU_F16C inline __m128 to_odd(__m256d values) {
   const __m128 nearest = _mm256_cvtpd_ps(values);
   const __m256d back = _mm256_cvtps_pd(nearest), sign = _mm256_set1_pd(-0.0);
@@ -75,12 +75,11 @@ GPUEMU_F16C inline __m128 to_odd(__m256d values) {
   const __m128i bits = _mm_castps_si128(nearest), one = _mm_set1_epi32(1);
   const __m128i even = _mm_cmpeq_epi32(_mm_and_si128(bits, one), _mm_setzero_si128());
   const __m128i moved = _mm_and_si128(even, halved(inexact));
-  const __m128i step =
-      _mm_or_si128(halved(above), one);  // -1 where the nearest lies above, else 1.
+  const __m128i step = _mm_or_si128(halved(above), one);  // -1 if the nearest is above, else 1.
   return _mm_castsi128_ps(_mm_add_epi32(bits, _mm_and_si128(moved, step)));
 }
 
-/// Eight bfloat16 patterns of values rounded to odd.
+/// Returns eight bfloat16 patterns of values that were rounded to odd.
 GPUEMU_F16C inline __m128i bfloat16_patterns(__m256 values) {
   const __m256i bits = _mm256_castps_si256(values);
   const __m256i last = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

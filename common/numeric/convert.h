@@ -1,5 +1,5 @@
-// Conversions of whole arrays between the 16-bit formats, float32 and float64, with the vector
-// instructions of the processor where it has them. Element by element the same as half.h.
+// Converts whole arrays between the 16-bit formats, float32 and float64, with vector instructions
+// if the processor has them. Each element has the same result as in half.h.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace gpuemu {
 
-/// To float64. REQUIRES: dtype is a float type narrower than float64;
-/// from.size() == to.size() * byte_size(dtype).
+/// Converts to float64. Requires a float dtype narrower than float64, and from.size() == to.size()
+/// * byte_size(dtype).
 void widen_floats(DType dtype, std::span<const std::byte> from, std::span<double> to);
-/// To nearest even, rounded once. REQUIRES: as above, the other way round.
+/// Converts from float64, rounding once to nearest even. Requires the same in the other direction.
 void narrow_floats(DType dtype, std::span<const double> from, std::span<std::byte> to);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The table of dtype.def and the questions it answers.
+// The table of dtype.def, and the functions that read it.
 #include "common/numeric/dtype.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ constexpr bool rows_follow_the_enumeration() {
 }
 static_assert(rows_follow_the_enumeration());
 
-/// How CUDA, Triton and papers call them.
+/// Names used by CUDA, Triton and papers.
 constexpr std::pair<std::string_view, DType> kOtherSpellings[] = {
     {"half", DType::Float16},  {"fp16", DType::Float16},   {"fp32", DType::Float32},
     {"float", DType::Float32}, {"double", DType::Float64}, {"fp64", DType::Float64},

@@ -59,7 +59,7 @@ decltype(auto) with_type(DType dtype, Use use) {
 template <typename T>
 T load(const std::byte* from) {
   if constexpr (std::is_same_v<T, bool>) {
-    return *from != std::byte{0};  // Any other byte than 0 or 1 is no bool to the compiler.
+    return *from != std::byte{0};  // Bytes other than 0 and 1 are not valid bools to the compiler.
   } else {
     T value;
     std::memcpy(&value, from, sizeof value);

@@ -1,5 +1,5 @@
-// Exact conversions of float16 and bfloat16 patterns. Narrowing rounds once, to nearest even, also
-// from float64; subnormals are kept, overflow gives infinity, a NaN stays a NaN of the same sign.
+// Conversions of float16 and bfloat16 patterns. Narrowing rounds once to nearest even, also from
+// float64. Subnormals are kept, overflow gives infinity, NaN stays NaN with the same sign.
 #pragma once
 
 #include <bit>
@@ -9,7 +9,7 @@ namespace gpuemu {
 
 namespace internal {
 
-/// A 16-bit binary format: kMantissa fraction bits, the rest of the 15 are the exponent.
+/// A 16-bit binary format: kMantissa fraction bits; the rest of the 15 bits are the exponent.
 template <int kMantissa>
 struct Format16 {
   static constexpr int kExponent = 15 - kMantissa;
@@ -23,13 +23,14 @@ struct Format16 {
     const uint64_t magnitude = bits & ~(uint64_t{1} << 63);
     constexpr uint64_t kMinNormal = static_cast<uint64_t>(1023 + 1 - kBias) << 52;
     constexpr uint64_t kTooLarge = static_cast<uint64_t>(1023 + 1 + kBias) << 52;
-    if (magnitude > uint64_t{0x7FF} << 52) {  // The quiet bit is set, so that a payload may vanish.
+    // The quiet bit is set, so that the rest of the payload may be lost.
+    if (magnitude > uint64_t{0x7FF} << 52) {
       const auto payload = static_cast<uint16_t>((magnitude >> kShift) & ((1 << kMantissa) - 1));
       return static_cast<uint16_t>(sign | kInfinity | (1 << (kMantissa - 1)) | payload);
     }
     if (magnitude >= kTooLarge) return static_cast<uint16_t>(sign | kInfinity);
     if (magnitude < kMinNormal) {
-      // Added to a number whose last place is the smallest subnormal, the hardware rounds for us.
+      // Adding it to a number whose last place is the smallest subnormal makes the hardware round.
       constexpr uint64_t kMagic = static_cast<uint64_t>(1023 + 52 + 1 - kBias - kMantissa) << 52;
       const double sum = std::bit_cast<double>(magnitude) + std::bit_cast<double>(kMagic);
       return static_cast<uint16_t>(sign | (std::bit_cast<uint64_t>(sum) - kMagic));
@@ -40,7 +41,7 @@ struct Format16 {
     return static_cast<uint16_t>(sign | ((rounded >> kShift) - kRebias));
   }
 
-  /// Branch-free, so that loops over it become vector code.
+  /// Branch-free, so that loops over it can be vectorised.
   static constexpr float to_float(uint16_t pattern) {
     constexpr int kShift = 23 - kMantissa;
     constexpr uint32_t kRebias = static_cast<uint32_t>(127 - kBias) << 23;
@@ -60,7 +61,7 @@ struct Format16 {
 constexpr uint16_t float16_from_double(double value) {
   return internal::Format16<10>::from_double(value);
 }
-/// A float32 is a float64 exactly, so this rounds once as well.
+/// A float32 is exact in float64, so this rounds only once too.
 constexpr uint16_t float16_from_float(float value) {
   return float16_from_double(static_cast<double>(value));
 }

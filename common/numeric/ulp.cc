@@ -1,4 +1,4 @@
-// Distances through sign-magnitude patterns.
+// Computes distances from sign-magnitude patterns.
 #include "common/numeric/ulp.h"
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// Sign-magnitude patterns mapped to integers in the order of the numbers.
+/// Maps sign-magnitude patterns to integers in the order of their values.
 uint64_t distance(uint64_t a, uint64_t b, int bits, uint64_t infinity) {
   const uint64_t sign = uint64_t{1} << (bits - 1);
   const uint64_t magnitude_a = a & (sign - 1);

@@ -1,5 +1,4 @@
-// Members of a request's JSON with the type they must have; the error names the request and the
-// member.
+// Reads typed members of a request's JSON. Errors name the request and the member.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +32,7 @@ bool fits(const Json& json, const std::vector<T>&) {
          std::ranges::all_of(json, [](const Json& one) { return fits(one, T()); });
 }
 
-/// InvalidArgument when it is missing or of another type.
+/// InvalidArgument if it is missing or has another type.
 template <typename T>
 Result<T> required(const Json& request, const char* name) {
   const auto found = request.find(name);
@@ -42,7 +41,7 @@ Result<T> required(const Json& request, const char* name) {
   }
   return found->get<T>();
 }
-/// `otherwise` when it is missing or null.
+/// Returns `otherwise` if it is missing or null.
 template <typename T>
 Result<T> optional(const Json& request, const char* name, T otherwise) {
   const auto found = request.find(name);

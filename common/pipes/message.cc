@@ -8,7 +8,7 @@
 namespace gpuemu::pipes {
 namespace {
 
-/// The bytes that came: fewer than wanted only at the end.
+/// Returns the number of bytes read: fewer than requested only at the end of the input.
 Result<size_t> read_all(int fd, void* to, size_t bytes) {
   size_t got = 0;
   while (got < bytes) {
@@ -69,7 +69,7 @@ Result<std::optional<Message>> read_message(int fd) {
     message.json = Json::parse(text);
     if (!message.json.is_object()) message.wrong = "its JSON is not an object";
   } catch (const Json::exception& failure) {
-    // "[json.exception.parse_error.101] parse error at line 1, ...": the tag is of no use here.
+    // Remove the tag of "[json.exception.parse_error.101] parse error at line 1, ...".
     const std::string what = failure.what();
     const size_t tag = what.find("] ");
     message.wrong = "invalid JSON: " + (tag == std::string::npos ? what : what.substr(tag + 2));

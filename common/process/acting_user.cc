@@ -1,6 +1,6 @@
-// Linux keeps credentials by thread; the C library's calls change those of all threads, so the
-// system calls are made directly. The user of the file system is changed alone: a thread whose
-// other ids changed too could be sent signals by that user.
+// Linux keeps credentials per thread, but the C library's functions change those of all threads, so
+// these are direct system calls. Only the file-system user is changed: if the other ids changed
+// too, that user could send signals to the thread.
 #include "common/process/acting_user.h"
 
 #include <algorithm>
@@ -29,12 +29,12 @@ std::vector<gid_t> groups_of_thread() {
   return groups;
 }
 
-/// The rights with which the process began.
+/// The credentials with which the process started.
 const UserIds kOwn{::geteuid(), ::getegid(), groups_of_thread()};
 
-/// Ends the process where the thread would keep rights that it must not have.
+/// Ends the process if the thread would keep rights that it must not have.
 void take(const UserIds& user) {
-  // As root, who alone may change groups.
+  // As root, because only root may change groups.
   ::setfsuid(kOwn.uid);
   const bool grouped = ::syscall(SYS_setgroups, user.groups.size(), user.groups.data()) == 0;
   ::setfsgid(user.gid);
@@ -50,7 +50,8 @@ struct Entry {
   explicit Entry(uid_t uid) { ::getpwuid_r(uid, &record, text.data(), text.size(), &found); }
 };
 
-/// What a program needs to find its libraries, its devices and the user's language.
+/// Returns whether it is a variable that a program needs for its libraries, devices or the user's
+/// language.
 bool is_for_all(std::string_view variable) {
   constexpr std::string_view kNames[] = {"PATH=", "LANG=", "TZ=", "LD_LIBRARY_PATH="};
   constexpr std::string_view kPrefixes[] = {"LC_",  "CUDA_",   "NVIDIA_",  "OMP_",

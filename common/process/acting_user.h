@@ -1,5 +1,5 @@
-// Threads that act for another user: they read and write files with that user's rights, and the
-// programs that they start belong to that user. Threads that they start act for that user too.
+// Threads that act for another user: they access files with that user's rights, and the programs
+// and threads that they start belong to that user.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,17 @@ namespace gpuemu {
 struct UserIds {
   uid_t uid = 0;
   gid_t gid = 0;
-  std::vector<gid_t> groups;  ///< All that the user is in.
+  std::vector<gid_t> groups;  ///< All groups of the user.
 };
 
-/// The user as the system knows it; one that it does not know has `fallback` as its only group.
+/// Looks up the user; an unknown user gets `fallback` as the only group.
 UserIds ids_of_user(uid_t uid, gid_t fallback);
 
-/// Whether threads of this process can act for other users: it must be root's.
+/// Returns whether threads of this process can act for other users, which requires root.
 bool may_act_for_others();
 
-/// Lets the calling thread act for a user until it goes. REQUIRES: may_act_for_others().
+/// Lets the calling thread act for a user during the object's lifetime. Requires
+/// may_act_for_others().
 class ActingUser {
  public:
   explicit ActingUser(const UserIds& user);
@@ -35,8 +36,8 @@ class ActingUser {
   const UserIds before_;
 };
 
-/// Lets the calling thread act for the process's own user until it goes, as what works on files of
-/// the process must, whoever it works for. Nothing changes where it does so already.
+/// Lets the calling thread act for the process's own user during the object's lifetime, for work on
+/// the process's own files. Has no effect if it already does.
 class ActingOwner {
  public:
   ActingOwner();
@@ -45,14 +46,14 @@ class ActingOwner {
   ActingOwner& operator=(const ActingOwner&) = delete;
 
  private:
-  std::optional<UserIds> before_;  ///< Nothing: it did so before.
+  std::optional<UserIds> before_;  ///< Empty if it already acted for the own user.
 };
 
-/// The user for whom the calling thread acts; nothing for the process's own.
+/// Returns the user for whom the calling thread acts; nothing for the process's own user.
 std::optional<UserIds> acting_for();
 
-/// "NAME=value" for the programs that the calling thread starts: this process's variables, or where
-/// it acts for a user those of them that every user may know.
+/// Returns the environment, as "NAME=value", for programs that the calling thread starts: this
+/// process's variables or, if it acts for another user, those that every user may know.
 std::vector<std::string> environment_of_thread();
 
 }  // namespace gpuemu

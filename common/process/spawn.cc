@@ -1,6 +1,6 @@
-// The lifeline: the child reads a pipe whose other end only we hold. O_ASYNC with F_SETSIG makes
-// the kernel send SIGKILL to the child's process group when our end closes, kill -9 included.
-// Unlike PR_SET_PDEATHSIG it does not fire when merely the thread ends that forked.
+// The lifeline: the child reads a pipe whose other end only this process holds. O_ASYNC with
+// F_SETSIG makes the kernel send SIGKILL to the child's process group when that end closes, even
+// after kill -9. Unlike PR_SET_PDEATHSIG, it does not fire when only the thread that forked ends.
 #include "common/process/spawn.h"
 
 #include <cerrno>
@@ -19,7 +19,7 @@
 namespace gpuemu {
 namespace {
 
-/// Descriptors are moved from here on before they get their numbers.
+/// Descriptors are first moved to numbers from here on, before they get their final ones.
 constexpr int kParking = 64;
 
 std::string find_program(const std::string& name) {
@@ -37,7 +37,7 @@ std::string find_program(const std::string& name) {
   return name;
 }
 
-/// The mask of children; negative: that of this process.
+/// The umask of children; negative: that of this process.
 int child_umask = -1;
 
 struct ChildStart {
@@ -51,10 +51,10 @@ struct ChildStart {
   int moved_base;
   int failure_pipe;
   int umask;
-  const UserIds* user;  ///< Null: that of this process.
+  const UserIds* user;  ///< Null: the user of this process.
 };
 
-/// For good. The groups are those of the thread that forked.
+/// Permanent. The groups are those of the thread that forked.
 bool become_user(const UserIds& user) {
   return ::syscall(SYS_setresgid, user.gid, user.gid, user.gid) == 0 &&
          ::syscall(SYS_setresuid, user.uid, user.uid, user.uid) == 0;

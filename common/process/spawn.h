@@ -1,4 +1,4 @@
-// fork and exec with everything prepared beforehand: between the two only async-signal-safe calls.
+// fork and exec with everything prepared before: in between there are only async-signal-safe calls.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,23 @@
 
 namespace gpuemu {
 
-/// From now on this process makes files that only its user may read. Children keep the mask there
-/// was: what a reference writes is the project's. Before other threads start.
+/// From now on, files that this process creates are readable only by its user. Children keep the
+/// previous umask, because files written by a reference belong to the project. Call it before other
+/// threads start.
 void make_private_files();
 
 struct SpawnPlan {
-  std::vector<std::string> command;  ///< command[0] is looked for in PATH when it has no slash.
+  std::vector<std::string> command;  ///< command[0] is searched in PATH if it has no slash.
   std::string folder;
-  std::vector<int> descriptors;  ///< Become 0, 1, 2, ... in the child; all others are closed.
+  std::vector<int> descriptors;  ///< Become 0, 1, 2 and so on in the child; all others are closed.
   int lifeline = -1;             ///< Index into `descriptors` of the read end of the lifeline pipe.
-  /// "NAME=value" for every variable of the child; absent: those of this process.
+  /// "NAME=value" for every variable of the child; absent: this process's variables.
   std::optional<std::vector<std::string>> environment = {};
 };
 
-/// Thread-safe. The child belongs to the user for whom the thread acts (acting_user.h). It leads
-/// a new session, so that kill(-pid) ends it with its children. Waiting for it is the caller's.
-/// Unavailable when it cannot be executed.
+/// Starts a child, owned by the user for whom the thread acts (acting_user.h). It leads a new
+/// session, so kill(-pid) ends it with its children. The caller must wait for it. Unavailable if it
+/// cannot be executed. Thread-safe.
 Result<pid_t> spawn(const SpawnPlan& plan);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Compiled kernels: the records of artifacts.def.
+// Metrics of compiled kernels: the records of artifacts.def.
 #pragma once
 
 #include "common/protocol/artifacts.gen.h"

@@ -5,7 +5,7 @@
 
 namespace gpuemu {
 
-/// A packed tensor beside the strides that existing daemons name; they do not address its data.
+/// A packed tensor, and the strides that existing daemons report; these do not address its data.
 struct CaseInput {
   Tensor tensor;
   Strides strides;

@@ -1,13 +1,14 @@
-// Continuous integration runs: the records of ci.def, and what a run's summary means.
+// CI runs: the records of ci.def, and how a run's summary is interpreted.
 #pragma once
 
 #include "common/protocol/ci.gen.h"
 
 namespace gpuemu {
 
-/// Metrics or results are worse than in the baseline.
+/// Returns whether metrics or results are worse than in the baseline.
 bool has_regressions(const CiRunSummary& summary);
-/// Something could not be run or measured: neither success nor finding.
+/// Returns whether something could not be run or measured, which is neither a success nor a
+/// finding.
 bool is_broken(const CiRunSummary& summary);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The table of findings.def and the questions it answers.
+// The table of findings.def, and the functions that read it.
 #include "common/protocol/findings.h"
 
 #include <algorithm>

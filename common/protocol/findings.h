@@ -1,4 +1,4 @@
-// What is known of each kind of finding, from findings.def.
+// Properties of each kind of finding, from findings.def.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@ namespace gpuemu {
 
 enum class FindingEffect : uint8_t {
   None,
-  EndsLaunch,    ///< The kernel did not run to its end: its outputs mean nothing.
-  TaintsValues,  ///< Wrong values of the case may follow from it.
+  EndsLaunch,    ///< The kernel did not complete: its outputs are invalid.
+  TaintsValues,  ///< May cause wrong values in the case.
 };
 
 struct FindingInfo {
   FindingKind kind;
-  std::string_view what;  ///< What has been found, one sentence.
+  std::string_view what;  ///< One sentence that says what was found.
   CaseCheck check;
   FindingEffect effect;
-  std::string_view help;  ///< What fixes it most often: an edit or a command.
+  std::string_view help;  ///< The most common fix: an edit or a command.
 };
 
 const FindingInfo& finding_info(FindingKind kind);
 inline constexpr size_t kFindingKindCount = static_cast<size_t>(kLastFindingKind) + 1;
 
-/// Where docs/reference/findings.md explains the kind: the anchor of its heading.
+/// Returns the anchor of the kind's heading in docs/reference/findings.md.
 std::string docs_anchor(FindingKind kind);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What came of an op, as records say it.
+// The state of an op, as stored in records.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace gpuemu {
 
-/// Where a record says why: in a form that published clients can read.
+/// Format of the reason in a record, which published clients can read.
 inline constexpr std::string_view kPublishedBroken = "error: {}";
 
 /// A report of many cases that has a state: OpTestReport, CalibratedDType.
@@ -18,7 +18,7 @@ void set_op_state(Report& report, OpState state, const std::string& reason) {
   report.skipped_reason = state == OpState::Broken ? fmt::format(kPublishedBroken, reason) : reason;
 }
 
-/// The reason that set_op_state() was given; "" when the op ran.
+/// Returns the reason passed to set_op_state(); "" if the op ran.
 template <class Report>
 std::string op_reason(const Report& report) {
   constexpr size_t kPrefix = kPublishedBroken.size() - std::string_view("{}").size();

@@ -1,4 +1,4 @@
-// Requests and replies, names that are no enumerators', and errors as replies.
+// Requests and replies, names other than enumerators, and conversion of errors to replies.
 #include "common/protocol/records.h"
 
 #include <utility>

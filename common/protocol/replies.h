@@ -1,4 +1,4 @@
-// What the daemon answers: the structs of replies.def.
+// The daemon's replies: the structs of replies.def.
 #pragma once
 
 #include "common/base/error.h"
@@ -6,7 +6,7 @@
 
 namespace gpuemu {
 
-/// Any reply, compiled once in records.cc for the reason that Request gives.
+/// Any reply. Compiled once, in records.cc, for the same reason as Request.
 struct Reply : ReplyVariant {
   using Alternatives = ReplyVariant;
 
@@ -21,12 +21,12 @@ struct Reply : ReplyVariant {
 #undef GPUEMU_CONSTRUCTOR
 };
 
-/// InvalidArgument -> InvalidRequest, NotFound -> NotFound, Compile -> PtxParseError, else
-/// InternalError.
+/// Maps InvalidArgument to InvalidRequest, NotFound to NotFound, Compile to PtxParseError, and all
+/// others to InternalError.
 WireErrorCode wire_code_of(ErrorCode code);
 ErrorReply error_reply(const Error& error);
 
-/// The wire's `type` of the reply: "Pong", "ValidationResult", ...
+/// Returns the wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What can be asked of the daemon: the structs of requests.def, and what the table says of each.
+// The requests to the daemon: the structs of requests.def, and their traits.
 #pragma once
 
 #include <map>
@@ -12,16 +12,16 @@ namespace gpuemu {
 
 using Kwargs = std::map<std::string, std::string>;
 
-/// How long a request may take. Quick ones wait for nothing. Long ones wait for a lane, a compiler,
-/// the end of a job or large tensors, for a minute and more. Jobs are long ones that can also run
-/// while the client does something else: they have the members `stream` and `lease_ms`.
+/// How long a request may take. Quick requests wait for nothing. Long ones wait for a slot, a
+/// compiler, the end of a job or large tensors, for a minute or more. Jobs are long requests that
+/// can also run in the background: they have the members `stream` and `lease_ms`.
 enum class Pace { Quick, Long, Job };
 
-/// What a request is about: one project; stored records, which "*" lists of all projects; or the
-/// daemon itself, whatever the state of its projects.
+/// What a request is about: one project; stored records, of all projects with "*"; or the daemon
+/// itself, independent of its projects.
 enum class About { Project, Records, Daemon };
 
-/// What requests.def says of a request: RequestTraits<R>::Reply is the struct of its reply.
+/// The traits of a request from requests.def: RequestTraits<R>::Reply is the struct of its reply.
 template <typename R>
 struct RequestTraits;
 
@@ -41,8 +41,8 @@ struct RequestTraits;
 GPUEMU_REQUESTS(GPUEMU_REQUEST_TRAITS)
 #undef GPUEMU_REQUEST_TRAITS
 
-/// Any request. To copy, move or destroy a variant of so many types costs a compiler seconds, so it
-/// is compiled once, in records.cc, and not in every source that has a request at hand.
+/// Any request. Copying, moving or destroying a variant of so many types takes seconds to compile,
+/// so these are compiled once, in records.cc.
 struct Request : RequestVariant {
   using Alternatives = RequestVariant;
 
@@ -57,15 +57,15 @@ struct Request : RequestVariant {
 #undef GPUEMU_CONSTRUCTOR
 };
 
-/// The wire's `type` of the request: "Ping", "ValidateOp", ...
+/// Returns the wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);
 
-/// The trait of the request's type.
+/// Returns the trait of the request's type.
 Pace pace_of(const Request& request);
 About about_of(const Request& request);
 bool needs_device(const Request& request);
 
-/// The types of all requests about it, in the order of the table.
+/// Returns the types of all requests about it, in the order of the table.
 std::vector<std::string_view> requests_about(About about);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// The stages that a case goes through and the checks within them, from stages.def.
+// The stages of a case and the checks in them, from stages.def.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +7,13 @@
 
 namespace gpuemu {
 
-/// In the order in which a case goes through them.
+/// In the order of a case.
 enum class StageKind : uint8_t {
 #define GPUEMU_STAGE(kind, name, sentence) kind,
 #include "common/protocol/tables/stages.def"
 };
 
-/// What findings belong to, in the order of the stages.
+/// The check that a finding belongs to, in the order of the stages.
 enum class CaseCheck : uint8_t {
 #define GPUEMU_CASE_CHECK(check, stage, name, sentence) check,
 #include "common/protocol/tables/stages.def"
@@ -22,18 +22,18 @@ enum class CaseCheck : uint8_t {
 struct StageInfo {
   StageKind kind;
   std::string_view name;
-  std::string_view sentence;  ///< What it does.
+  std::string_view sentence;  ///< What the stage does.
 };
-/// In the order of StageKind.
+/// Returns the stages in the order of StageKind.
 std::span<const StageInfo> stage_infos();
 
 struct CaseCheckInfo {
   CaseCheck check;
   StageKind stage;
   std::string_view name;
-  std::string_view sentence;  ///< What has to hold.
+  std::string_view sentence;  ///< What must hold.
 };
-/// In the order of CaseCheck.
+/// Returns the checks in the order of CaseCheck.
 std::span<const CaseCheckInfo> case_check_infos();
 
 }  // namespace gpuemu

@@ -1,12 +1,13 @@
-// What a client makes of the code of an Error reply.
+// How a client interprets the code of an Error reply.
 #pragma once
 
 #include "common/protocol/replies.h"
 
 namespace gpuemu {
 
-/// Whether the request itself is wrong or names what does not exist, so that only its author can
-/// mend it: exit code 2 of the command line. Else the daemon could not do it: exit code 3.
+/// Returns whether the request itself is wrong or names something that does not exist, so that only
+/// its author can fix it (exit code 2 of the command line). Otherwise the daemon could not do it
+/// (exit code 3).
 constexpr bool blames_the_request(WireErrorCode code) {
   switch (code) {
     case WireErrorCode::OpNotFound:

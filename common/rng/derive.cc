@@ -1,4 +1,5 @@
-// States from BLAKE2b. Not in rng.cc, which the library for Python has without what this needs.
+// Derives states with BLAKE2b. Separate from rng.cc, because the library for Python is built
+// without BLAKE2b.
 #include <bit>
 #include <cstring>
 

@@ -1,4 +1,5 @@
-// In parts that stay in the processor's cache: draw, change, round, put special values over.
+// Works in parts that stay in the cache: draws, transforms, rounds, and overwrites with special
+// values.
 #include "common/rng/draws.h"
 
 #include <algorithm>
@@ -15,8 +16,8 @@ namespace gpuemu {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-/// Elements of a part: as float64 they take a quarter of a usual second-level cache, and fill()
-/// cuts them into lanes.
+/// Elements per part: as float64 they take a quarter of a typical second-level cache, and fill()
+/// splits them into lanes.
 constexpr size_t kPart = 16384;
 constexpr double kExactInteger = 0x1p53;
 constexpr int kLeastExponent = -1074;
@@ -44,7 +45,7 @@ std::optional<Distribution> distribution_of(const gpuemu_draws& wanted) {
   return std::nullopt;
 }
 
-/// Whether draws only have to be rounded.
+/// Returns whether draws only need rounding.
 bool is_plain(const gpuemu_draws& wanted) {
   return wanted.factor == 1 && wanted.fold == 0 && wanted.scale == 1 && std::isinf(wanted.least) &&
          std::isinf(wanted.most);
@@ -78,14 +79,14 @@ void look_up(std::span<const double> values, double first, const void* table, st
   }
 }
 
-/// Rows of `special` over the elements whose row is not -1. Without a branch: which ones they are
-/// is drawn, so that no processor foresees it.
+/// Copies rows of `special` over elements whose row is not -1. Branch-free, because the choice is
+/// random and cannot be predicted.
 template <typename Item>
 void put_over(std::span<const double> rows, const void* special, std::byte* to) {
   const auto* items = static_cast<const Item*>(special);
   for (size_t i = 0; i < rows.size(); ++i) {
     const auto row = static_cast<int32_t>(rows[i]);
-    const int32_t keep = row >> 31;  // All bits of -1, else none.
+    const int32_t keep = row >> 31;  // All ones for -1, else 0.
     const Item other = items[row & ~keep];
     const auto mask = static_cast<Item>(static_cast<int64_t>(keep));
     Item item;
@@ -95,7 +96,7 @@ void put_over(std::span<const double> rows, const void* special, std::byte* to) 
   }
 }
 
-/// One call's parts, one after the other.
+/// Processes the parts of one call in sequence.
 class Parts {
  public:
   Parts(const gpuemu_draws& wanted, const Distribution& distribution, DType dtype)
@@ -125,7 +126,7 @@ class Parts {
     narrow_from_double(dtype_, values, to);
   }
 
-  /// Calls `work` with an unsigned integer of an element's size.
+  /// Calls `work` with an unsigned integer type of an element's size.
   template <typename Work>
   void with_item(const Work& work) {
     switch (item_bytes_) {

@@ -1,6 +1,6 @@
-// The values of a tensor for the Python package, which loads this as a library
-// (python/gpuemu/generate/native.py). In C, so that nothing has to be compiled for a version of
-// Python.
+// Draws the values of a tensor for the Python package, which loads this as a library
+// (python/gpuemu/generate/native.py). A C interface, so that nothing needs compiling per Python
+// version.
 #pragma once
 
 #include <stdint.h>  // NOLINT(modernize-deprecated-headers): C.
@@ -9,27 +9,27 @@
 extern "C" {
 #endif
 
-/// What is drawn, what becomes of a draw, and what is put over some of the values.
+/// What is drawn, how draws are transformed, and which elements get special values.
 struct gpuemu_draws {        // NOLINT(readability-identifier-naming): C.
-  uint64_t state[2];         ///< Where the stream of the draws stands.
+  uint64_t state[2];         ///< State of the stream of draws.
   const char* distribution;  ///< "uniform", "normal", "log_uniform" or "integer".
   const char* dtype;         ///< Wire name.
-  double first, second;  ///< Parameters of the distribution: bounds, mean and deviation, exponents.
-  double factor;         ///< Multiplies a draw.
-  int64_t fold;          ///< 1: then its magnitude is taken, -1: minus that, 0: neither.
-  double scale;          ///< Multiplies that.
-  double least, most;    ///< It is clamped to these.
-  const void* table;     ///< Elements, one for each integer that can be drawn; else null.
-  const void* special;   ///< Elements that are put over some of the others; else null.
+  double first, second;      ///< Parameters: bounds, mean and deviation, or exponents.
+  double factor;             ///< Multiplies each draw.
+  int64_t fold;              ///< Then 1: takes the magnitude, -1: its negative, 0: neither.
+  double scale;              ///< Then multiplies by this.
+  double least, most;        ///< Then clamps to these.
+  const void* table;         ///< One element for each integer that can be drawn; else null.
+  const void* special;       ///< Elements that replace some of the others; else null.
   uint64_t special_rows;
-  uint64_t special_state[2];  ///< Where the stream that chooses them stands.
-  double probability;         ///< How likely one is put over an element.
+  uint64_t special_state[2];  ///< State of the stream that chooses them.
+  double probability;         ///< Probability that an element is replaced.
 };
 
-/// 1; another number where the meaning of gpuemu_draws is another.
+/// Returns the version of gpuemu_draws, currently 1. It changes with the meaning of the struct.
 uint32_t gpuemu_draws_version(void);
 
-/// Fills `to` with `count` elements. 0, or 1 for what no element can be drawn from: unknown names,
+/// Fills `to` with `count` elements. Returns 0, or 1 if the arguments are invalid: unknown names,
 /// bounds in the wrong order, numbers beyond 2^53.
 int gpuemu_draw(const struct gpuemu_draws* wanted, void* to, uint64_t count);
 

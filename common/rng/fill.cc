@@ -1,5 +1,5 @@
-// Lanes: a tensor is cut into kLanes contiguous blocks, lane k starts where the stream is after all
-// elements of the blocks before, and the lanes step together as vectors.
+// Lanes: a tensor is cut into kLanes contiguous blocks. Lane k starts at the stream's state after
+// all elements of the earlier blocks, and the lanes step together as vectors.
 #include "common/rng/fill.h"
 
 #include <algorithm>
@@ -18,11 +18,12 @@ namespace {
 using Kind = Distribution::Kind;
 
 constexpr size_t kLanes = 8;
-constexpr size_t kTile = 32;  ///< Elements per lane and round: the tiles stay in the first cache.
-/// Below it the jumps cost more than they save.
+constexpr size_t kTile = 32;  ///< Elements per lane and round; the tiles stay in the first-level
+                              ///< cache.
+/// Below this size, jumps cost more than they save.
 constexpr size_t kElementsForLanes = 2048;
 
-/// Exact, in operations that every vector unit has (conversion from 64-bit integers is not one).
+/// Exact, using operations that every vector unit has (not the conversion of 64-bit integers).
 GPUEMU_INLINE double double_below_2_53(uint64_t x) {
   const double high = std::bit_cast<double>((x >> 32) | 0x4530000000000000u);
   const double low = std::bit_cast<double>((x & 0xFFFFFFFFu) | 0x4330000000000000u);
@@ -40,7 +41,7 @@ GPUEMU_INLINE uint64_t count_bits(uint64_t x) {
   return (x + (x >> 32)) & 0x7F;
 }
 
-/// `yes` where `condition` holds, without a branch.
+/// Returns `yes` if `condition` holds, else `no`, without a branch.
 GPUEMU_INLINE uint64_t choose(bool condition, uint64_t yes, uint64_t no) {
   const uint64_t mask = uint64_t{0} - static_cast<uint64_t>(condition);
   return (yes & mask) | (no & ~mask);
@@ -50,7 +51,7 @@ GPUEMU_INLINE double power_of_two(int64_t exponent) {
   return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
 }
 
-/// scale_below for an n below 2^32, in products of 32 bits, which vector units have.
+/// scale_below for n below 2^32, with 32-bit products, which vector units have.
 GPUEMU_INLINE uint64_t scale_below_32(uint64_t output, uint64_t n) {
   const uint64_t low = (output & 0xFFFFFFFFu) * n;
   return ((output >> 32) * n + (low >> 32)) >> 32;
@@ -76,7 +77,7 @@ GPUEMU_INLINE double value(const Distribution& d, uint64_t a, uint64_t b) {
     return log_uniform_value(d, a, b);
   } else if constexpr (kKind == Kind::Special) {
     const uint64_t row = scale_below_32(a, static_cast<uint64_t>(d.hi) + 1);
-    // Half of the draws may go either way, which no processor foresees.
+    // The outcome is random and cannot be predicted, so avoid a branch.
     return std::bit_cast<double>(choose(unit(b) < d.first,
                                         std::bit_cast<uint64_t>(double_below_2_53(row)),
                                         std::bit_cast<uint64_t>(-1.0)));
@@ -87,7 +88,7 @@ GPUEMU_INLINE double value(const Distribution& d, uint64_t a, uint64_t b) {
   }
 }
 
-/// Where elements go: raw float64, or rounded to a dtype.
+/// Destination of elements: raw float64, or rounded to a dtype.
 struct Target {
   std::byte* data;
   size_t element_bytes;
@@ -95,8 +96,8 @@ struct Target {
   bool raw;  ///< float64 as computed.
 };
 
-/// The bits of float16_from_double (10 bits of mantissa) and bfloat16_from_double (7), by choices
-/// instead of branches, so that a loop over it becomes vector code.
+/// Returns the bits of float16_from_double (10 mantissa bits) or bfloat16_from_double (7), without
+/// branches so that loops over it can be vectorised.
 template <int kMantissa>
 GPUEMU_INLINE uint64_t narrow_16(double value) {
   constexpr int kShift = 52 - kMantissa;
@@ -108,13 +109,13 @@ GPUEMU_INLINE uint64_t narrow_16(double value) {
   const uint64_t odd = (magnitude >> kShift) & 1;
   const uint64_t rounded = magnitude + ((uint64_t{1} << (kShift - 1)) - 1) + odd;
   const uint64_t normal = (rounded >> kShift) - ((1023 - kBias) << kMantissa);
-  // Added to a number whose last place is the smallest subnormal, the hardware rounds.
+  // Adding it to a number whose last place is the smallest subnormal makes the hardware round.
   constexpr uint64_t kMagic = (1023 + 52 + 1 - kBias - kMantissa) << 52;
   const double sum = std::bit_cast<double>(magnitude) + std::bit_cast<double>(kMagic);
   const uint64_t subnormal = std::bit_cast<uint64_t>(sum) - kMagic;
   const uint64_t quiet = kInfinity | (uint64_t{1} << (kMantissa - 1)) |
                          ((magnitude >> kShift) & ((1 << kMantissa) - 1));
-  // Signed, because vector units compare no unsigned numbers; the sign bit is 0.
+  // Signed, because vector units do not compare unsigned numbers; the sign bit is 0.
   const auto order = static_cast<int64_t>(magnitude);
   uint64_t narrow = choose(order < int64_t{(1024 - kBias) << 52}, subnormal, normal);
   narrow = choose(order >= int64_t{(1024 + kBias) << 52}, kInfinity, narrow);
@@ -169,7 +170,7 @@ void fill_plain(RngState state, const Distribution& d, const Target& target, siz
 using Vector = uint64_t __attribute__((vector_size(32)));
 constexpr size_t kGroups = kLanes / 4;  ///< Vectors of four lanes.
 
-/// The output comes by reference: a vector as a result would be bound to one instruction set.
+/// Returns the output by reference: returning a vector would depend on one instruction set.
 GPUEMU_INLINE void next_vector(Vector& s0, Vector& s1, Vector& output) {
   Vector x = s0;
   const Vector y = s1;
@@ -179,7 +180,7 @@ GPUEMU_INLINE void next_vector(Vector& s0, Vector& s1, Vector& output) {
   s1 = x ^ y ^ (x >> 18) ^ (y >> 5);
 }
 
-/// Four outputs of each of four lanes, stored lane after lane.
+/// Stores four outputs of each of four lanes, lane after lane.
 GPUEMU_INLINE void store_transposed(const Vector (&in)[4], uint64_t* to) {
   const Vector even01 = __builtin_shufflevector(in[0], in[1], 0, 4, 2, 6);
   const Vector odd01 = __builtin_shufflevector(in[0], in[1], 1, 5, 3, 7);
@@ -277,13 +278,13 @@ void fill_any(RngState state, const Distribution& d, const Target& target, size_
   }
 }
 
-/// Integers that float64 does not hold: one after another, without a detour through it.
+/// Fills integers that float64 cannot represent, one by one and without converting to float64.
 void fill_wide_integers(RngState state, const Distribution& d, DType dtype,
                         std::span<std::byte> to) {
   Stream stream(state);
   for (size_t at = 0; at < to.size(); at += byte_size(dtype)) {
     write_from_int64(dtype, stream.integer(d.lo, d.hi), to.data() + at);
-    stream.u64();  // b, unused.
+    stream.u64();  // b is unused.
   }
 }
 

@@ -17,7 +17,7 @@
 namespace gpuemu {
 namespace {
 
-/// SplitMix64's finaliser.
+/// The finaliser of SplitMix64.
 uint64_t mix(uint64_t z) {
   z += 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;

@@ -1,5 +1,5 @@
-// The generator that existing clients and their stored seeds use. It is kept for their sake alone:
-// the step is not the published xorshift128+ and must not be mended.
+// The generator that existing clients and their stored seeds use, kept only for compatibility. Its
+// step differs from the published xorshift128+ and must not be corrected.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@
 namespace gpuemu {
 
 uint64_t legacy_sub_seed(uint64_t seed, std::string_view label);
-/// The seed of case number n of a run: label "iter_<n>".
+/// Returns the seed of case number n of a run: label "iter_<n>".
 uint64_t legacy_case_seed(uint64_t seed, uint64_t n);
-/// Seeds that minimization files its trials under.
+/// Returns the seed under which minimization stores a trial.
 uint64_t legacy_min_dim_seed(uint64_t case_seed, std::string_view dim, int64_t size);
 uint64_t legacy_min_value_seed(uint64_t case_seed, double factor);
 
 class LegacyRng {
  public:
   explicit LegacyRng(uint64_t seed);
-  /// From the seed, never from the running state.
+  /// Derives from the seed, not from the current state.
   LegacyRng child(std::string_view label) const;
 
   uint64_t seed() const { return seed_; }
@@ -41,11 +41,11 @@ class LegacyRng {
   }
   double f64() { return static_cast<double>(u64() >> 11) * 0x1p-53; }
   float f32() { return static_cast<float>(u64() >> 40) * 0x1p-24f; }
-  /// In [lo, hi). REQUIRES: lo < hi.
+  /// Returns a number in [lo, hi). Requires lo < hi.
   int64_t integer(int64_t lo, int64_t hi) {
     return lo + static_cast<int64_t>(u64() % static_cast<uint64_t>(hi - lo));
   }
-  /// REQUIRES: n >= 1.
+  /// Requires n >= 1.
   size_t index(size_t n) { return static_cast<size_t>(u64() % n); }
   bool boolean(double probability) { return f64() < probability; }
   std::vector<uint8_t> bytes(size_t n);
@@ -56,8 +56,9 @@ class LegacyRng {
     for (size_t i = items.size(); i-- > 1;) std::swap(items[i], items[index(i + 1)]);
   }
 
-  /// Element values by dtype, in order. bfloat16 is the float32 value rounded to nearest even;
-  /// float16 is truncated, as existing daemons do. REQUIRES: `to` holds whole elements.
+  /// Fills `to` with values of the dtype, in order. bfloat16 is the float32 value rounded to
+  /// nearest even; float16 is truncated, as in existing daemons. Requires `to` to hold whole
+  /// elements.
   void fill(DType dtype, std::span<std::byte> to);
 
  private:

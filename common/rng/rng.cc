@@ -1,4 +1,4 @@
-// Jumps by powers of the step as bit matrices.
+// Jumps ahead by powers of the step, as bit matrices.
 #include "common/rng/rng.h"
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// A linear map of the state: what each of the 128 state bits contributes.
+/// A linear map of the state: the contribution of each of the 128 state bits.
 using BitMatrix = std::array<RngState, 128>;
 
 RngState transform(const BitMatrix& map, const RngState& state) {

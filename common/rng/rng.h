@@ -1,5 +1,6 @@
 // The project's random numbers: xorshift128+ streams named by (base seed, iteration, label). Every
-// draw takes a known number of outputs, so any output can be reached without its predecessors.
+// draw takes a known number of outputs, so any output can be reached without computing the earlier
+// ones.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,13 @@ struct RngState {
   bool operator==(const RngState&) const = default;
 };
 
-/// The state in which the stream named by the three starts.
+/// Returns the initial state of the stream with this name.
 RngState derive_state(uint64_t base_seed, uint64_t iteration, std::string_view label);
 
-/// The state after `outputs` more outputs, in at most 64 products with a bit matrix.
+/// Returns the state after `outputs` more outputs, with at most 64 products with a bit matrix.
 RngState jump(RngState state, uint64_t outputs);
 
-/// The output of `state`, which moves on by one.
+/// Returns the output of `state`, and advances it by one.
 inline uint64_t next_output(RngState& state) {
   uint64_t x = state.s0;
   const uint64_t y = state.s1;
@@ -31,12 +32,12 @@ inline uint64_t next_output(RngState& state) {
   return output;
 }
 
-/// High 64 bits of the 128-bit product: a number below `n` from one output.
+/// Returns a number below `n` from one output: the high 64 bits of the 128-bit product.
 inline uint64_t scale_below(uint64_t output, uint64_t n) {
   return static_cast<uint64_t>((static_cast<uint128_for_products>(output) * n) >> 64);
 }
 
-/// One stream of draws; each takes one output.
+/// A stream of draws; each takes one output.
 class Stream {
  public:
   explicit Stream(RngState state) : state_(state) {}
@@ -44,9 +45,9 @@ class Stream {
       : state_(derive_state(base_seed, iteration, label)) {}
 
   uint64_t u64() { return next_output(state_); }
-  /// REQUIRES: n >= 1.
+  /// Requires n >= 1.
   uint64_t below(uint64_t n) { return scale_below(u64(), n); }
-  /// In [lo, hi]. REQUIRES: lo <= hi.
+  /// Returns a number in [lo, hi]. Requires lo <= hi.
   int64_t integer(int64_t lo, int64_t hi);
   double unit64() { return static_cast<double>(u64() >> 11) * 0x1p-53; }
   double unit32() { return static_cast<double>(u64() >> 40) * 0x1p-24; }

@@ -1,4 +1,4 @@
-// One element again and again.
+// Fills memory with copies of one element.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,8 @@
 
 namespace gpuemu {
 
-/// Writes the element to all places of `to`. REQUIRES: the size of `to` is a multiple of its own.
+/// Writes the element to all places of `to`. Requires the size of `to` to be a multiple of the
+/// element's.
 inline void fill_elements(std::span<const std::byte> element, std::span<std::byte> to) {
   if (element.empty() || to.empty()) return;
   std::ranges::copy(element, to.begin());

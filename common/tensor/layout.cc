@@ -1,4 +1,4 @@
-// Strides of layouts, and the copies between packed elements and strided buffers.
+// Computes strides of layouts, and copies between packed elements and strided buffers.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// The rows (runs along the last dimension) of a tensor in row-major order.
+/// Iterates over the rows (runs along the last dimension) of a tensor in row-major order.
 class RowWalk {
  public:
   RowWalk(const Shape& shape, const Layout& layout)
@@ -120,7 +120,7 @@ Layout stepped_layout(const Shape& shape, int64_t step) {
   if (shape.empty()) return contiguous_layout(shape);
   Layout layout = contiguous_layout(shape);
   for (int64_t& stride : layout.strides) stride *= step;
-  // The last element is the end: what lies behind it belongs to nobody.
+  // The buffer ends with the last element: bytes after it do not belong to the tensor.
   if (layout.buffer_elements > 0) layout.buffer_elements = (layout.buffer_elements - 1) * step + 1;
   return layout;
 }

@@ -1,4 +1,4 @@
-// The snapshot codec; every length is checked before it is believed.
+// The snapshot codec. Every length is checked before it is used.
 #include "common/tensor/snapshot.h"
 
 #include <limits>
@@ -41,7 +41,7 @@ Status encode_tensor(ByteWriter& out, const std::string& name, const Tensor& ten
   return ok_status();
 }
 
-/// The next `count` bytes; read in place of read_blob, whose length is wider.
+/// Reads the next `count` bytes. Differs from read_blob, whose length is wider.
 Result<std::vector<std::byte>> read_bytes(ByteReader& in, size_t count) {
   if (count > in.remaining()) {
     return error(ErrorCode::Corruption, "{} bytes announced, {} left", count, in.remaining());
@@ -110,7 +110,7 @@ Result<std::vector<std::byte>> encode_legacy_snapshot(const NamedTensors& inputs
 Result<NamedTensors> decode_legacy_snapshot(std::span<const std::byte> bytes) {
   ByteReader in(bytes);
   auto inputs = decode(in);
-  // The reader speaks of missing bytes; whatever it found, the snapshot is not one of ours.
+  // The reader's message is about missing bytes; add that the snapshot is invalid.
   if (!inputs) return Error{ErrorCode::Corruption, "snapshot: " + inputs.error().message};
   return inputs;
 }

@@ -1,4 +1,4 @@
-// The byte form of a case's inputs that existing clients store and send back, opaque to them.
+// The serialised inputs of a case, which existing clients store and send back as opaque bytes.
 //
 //   snapshot := count:u16  tensor*count                       integers little-endian
 //   tensor   := name:str  rank:u16  size:u32*rank  strides:u16  stride:u32*strides
@@ -14,12 +14,12 @@
 
 namespace gpuemu {
 
-/// InvalidArgument when a field is too narrow: above 65535 tensors or name bytes, a size or data of
-/// 2^32 or more. Strides are row-major. An empty map is legal.
+/// InvalidArgument if a field is too narrow: above 65535 tensors or name bytes, a size or data of
+/// 2^32 or more. Strides are row-major. An empty map is allowed.
 Result<std::vector<std::byte>> encode_legacy_snapshot(const NamedTensors& inputs);
 
-/// Corruption for anything that is no snapshot: truncated, an unknown dtype, data that does not fit
-/// the shape, two inputs of one name, bytes left over. Strides are read and dropped: data is
+/// Corruption for an invalid snapshot: truncated, an unknown dtype, data that does not fit the
+/// shape, two inputs of one name, trailing bytes. Strides are read and ignored, because data is
 /// packed.
 Result<NamedTensors> decode_legacy_snapshot(std::span<const std::byte> bytes);
 

@@ -1,4 +1,4 @@
-// Sizes and construction of tensors.
+// Computes sizes and creates tensors.
 #include "common/tensor/tensor.h"
 
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ Result<int64_t> checked_element_count(const Shape& shape) {
     }
     empty = empty || size == 0;
     if (size == 0) continue;
-    // A size 0 beside it does not help: strides multiply the other sizes.
+    // Another size of 0 does not help: strides multiply the other sizes.
     if (__builtin_mul_overflow(count, size, &count) ||
         static_cast<uint64_t>(count) > kTensorBytesMax) {
       return error(ErrorCode::InvalidArgument, "shape {} has too many elements, the limit is {}",

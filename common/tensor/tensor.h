@@ -1,5 +1,5 @@
-// Shapes, strides and tensors. A Tensor owns packed row-major bytes; layouts describe how the same
-// elements lie in a device buffer.
+// Shapes, strides and tensors. A Tensor owns packed row-major bytes; a Layout describes how the
+// same elements are arranged in a device buffer.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ namespace gpuemu {
 using Shape = std::vector<int64_t>;    ///< Sizes, each >= 0; [] is a scalar.
 using Strides = std::vector<int64_t>;  ///< In elements, one per dimension.
 
-/// Product of the sizes (1 for a scalar); InvalidArgument when a size is negative, the rank is
-/// above kRankMax or the product overflows or exceeds kTensorBytesMax elements.
+/// Returns the product of the sizes (1 for a scalar). InvalidArgument if a size is negative, the
+/// rank exceeds kRankMax, or the product overflows or exceeds kTensorBytesMax elements.
 Result<int64_t> checked_element_count(const Shape& shape);
-/// Product of the sizes. REQUIRES: checked_element_count(shape) succeeded.
+/// Returns the product of the sizes. Requires that checked_element_count(shape) succeeded.
 int64_t element_count(const Shape& shape);
 Strides row_major_strides(const Shape& shape);
 std::string to_string(const Shape& shape);  ///< "[2, 3]"
 
-/// Owns its packed, row-major, little-endian elements. A value type; copies are deep.
+/// Owns packed, row-major, little-endian elements. A value type; copies are deep.
 struct Tensor {
   DType dtype = DType::Float32;
   Shape shape;
@@ -34,34 +34,35 @@ struct Tensor {
   bool operator==(const Tensor&) const = default;
 };
 
-/// Zero-filled. REQUIRES: checked_element_count(shape) succeeded.
+/// Returns a tensor of zeros. Requires that checked_element_count(shape) succeeded.
 Tensor make_tensor(DType dtype, Shape shape);
 
-using NamedTensors = std::map<std::string, Tensor>;  // Ordered: equal inputs, equal bytes.
+// Ordered, so that equal inputs have equal bytes.
+using NamedTensors = std::map<std::string, Tensor>;
 
-/// How the elements of a tensor lie in its device buffer.
+/// How the elements of a tensor are arranged in its device buffer.
 struct Layout {
   Strides strides;              ///< In elements; may be padded, transposed, 0 or negative.
-  int64_t offset_elements = 0;  ///< Where element 0 lies, from the start of the buffer.
-  int64_t buffer_elements = 0;  ///< What the buffer must hold.
+  int64_t offset_elements = 0;  ///< Position of element 0 in the buffer.
+  int64_t buffer_elements = 0;  ///< Size of the buffer.
   bool operator==(const Layout&) const = default;
 };
 
 Layout contiguous_layout(const Shape& shape);
-/// Each row (last dimension) is followed by `pad` unused elements.
+/// Adds `pad` unused elements after each row (last dimension).
 Layout padded_layout(const Shape& shape, int64_t pad);
-/// Neighbours along the last dimension lie `step` elements apart. REQUIRES: step >= 1.
+/// Puts neighbours along the last dimension `step` elements apart. Requires step >= 1.
 Layout stepped_layout(const Shape& shape, int64_t step);
-/// The last two dimensions lie exchanged in memory; contiguous below rank 2.
+/// Exchanges the last two dimensions in memory; contiguous below rank 2.
 Layout transposed_layout(const Shape& shape);
 
-/// All elements along the axis are one and the same. REQUIRES: axis < rank.
+/// Makes all elements along the axis share one place. Requires axis < rank.
 Layout broadcast_layout(const Shape& shape, size_t axis);
-/// The elements along the axis lie backwards, so its stride is negative. REQUIRES: axis < rank.
+/// Stores elements along the axis in reverse, with a negative stride. Requires axis < rank.
 Layout reversed_layout(const Shape& shape, size_t axis);
 
-/// Copies packed elements into a buffer of layout.buffer_elements elements and back. The buffer's
-/// other bytes are left as they are. Element size is byte_size(dtype).
+/// Copies packed elements to a buffer of layout.buffer_elements elements, or back. Leaves other
+/// bytes of the buffer unchanged. Element size is byte_size(dtype).
 void scatter(DType dtype, const Shape& shape, const Layout& layout,
              std::span<const std::byte> packed, std::span<std::byte> buffer);
 void gather(DType dtype, const Shape& shape, const Layout& layout,

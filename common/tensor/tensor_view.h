@@ -1,4 +1,4 @@
-// A tensor whose elements lie elsewhere.
+// A tensor whose elements are stored elsewhere.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpuemu {
 
-/// Borrowed packed row-major elements.
+/// Borrowed, packed, row-major elements.
 struct TensorView {
   DType dtype = DType::Float32;
   Shape shape;

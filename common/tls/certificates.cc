@@ -1,4 +1,4 @@
-// Elliptic curve P-256; version 3 certificates as strict verifiers want them.
+// Creates P-256 keys and version 3 certificates that strict verifiers accept.
 #include "common/tls/certificates.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr const char* kFiles[] = {"ca.pem",     "daemon.pem", "daemon.key",
                                   "worker.pem", "worker.key", "token"};
 constexpr size_t kSerialBytes = 16, kTokenBytes = 32;
 constexpr time_t kDaySeconds = 86'400;
-/// Clocks of other machines may be late.
+/// Clocks of other machines may be slow.
 constexpr time_t kClockSeconds = 3'600;
 
 struct Identity {
@@ -36,7 +36,7 @@ struct Identity {
 
 struct Wanted {
   std::string name;
-  std::vector<std::pair<int, std::string>> extensions;  ///< NID and value, as OpenSSL writes them.
+  std::vector<std::pair<int, std::string>> extensions;  ///< NID and value, in OpenSSL's notation.
 };
 
 Error no_certificate(const char* what) {
@@ -91,7 +91,7 @@ Status set_times(X509* certificate, int64_t days) {
   return ok_status();
 }
 
-/// Signed by `issuer`; by itself when null.
+/// Signs with `issuer`; self-signed if it is null.
 Result<Identity> make_identity(const Wanted& wanted, int64_t days, const Identity* issuer) {
   Identity made{KeyPointer(EVP_PKEY_Q_keygen(nullptr, nullptr, "EC", "P-256")),
                 CertificatePointer(X509_new())};
@@ -153,7 +153,7 @@ Result<std::string> make_token() {
   return text + "\n";
 }
 
-/// A file that others cannot change; it must not be there yet.
+/// Creates a file that others cannot change; fails if it exists.
 Status write_new(const fs::path& path, const std::string& text, mode_t mode) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&

@@ -1,4 +1,4 @@
-// Private to this folder: OpenSSL's objects as owners.
+// Private to this folder: owning pointers for OpenSSL objects.
 #pragma once
 
 #include <memory>

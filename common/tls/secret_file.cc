@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kSecretBytesMax = 64 << 10;
 constexpr mode_t kOthers = 0077, kPermissions = 07777;
 
-/// Editors end a file with a line break.
+/// Editors end a file with a newline.
 std::string trimmed(const std::string& text) {
   constexpr const char* kBlanks = " \t\r\n";
   const size_t begin = text.find_first_not_of(kBlanks);

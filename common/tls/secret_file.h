@@ -7,11 +7,11 @@
 
 namespace gpuemu {
 
-/// Its text without blanks around it. InvalidArgument, beginning with `option`, for a file that the
-/// group or others may use, that cannot be read or that is empty.
+/// Returns the file's text without surrounding blanks. InvalidArgument, beginning with `option`, if
+/// the group or others may access the file, it cannot be read, or it is empty.
 Result<std::string> read_secret(const std::string& option, const std::string& file);
 
-/// Compares digests, all bytes of them: the time tells nothing about the secret.
+/// Compares digests in constant time, so that the timing reveals nothing about the secret.
 bool is_same_secret(const std::string& secret, const std::string& given);
 
 }  // namespace gpuemu

@@ -16,9 +16,9 @@
 namespace gpuemu {
 namespace {
 
-/// A record of TLS is smaller, so that none is left half read inside of libssl.
+/// Larger than a TLS record, so that no partial record stays inside libssl.
 constexpr size_t kReadBytes = size_t{64} << 10;
-/// What one connection reads at a stretch, so that others do not wait for it.
+/// Limit per read of one connection, so that others do not wait for it.
 constexpr size_t kReadBytesMax = size_t{4} << 20;
 /// Reasons from here on are alerts of the other side.
 constexpr int kAlertReasons = SSL_AD_REASON_OFFSET;
@@ -30,7 +30,7 @@ std::string day_of(const ASN1_TIME* time) {
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d", &parts)};
 }
 
-/// Names and addresses that a certificate is for.
+/// Returns the names and addresses that a certificate is for.
 std::string names_of(X509* certificate) {
   const NamesPointer names(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr)));
@@ -55,7 +55,7 @@ std::string names_of(X509* certificate) {
   return text.empty() ? "no host" : text;
 }
 
-/// Whether the alert is about the certificate that was shown, or that none was.
+/// Returns whether the alert is about the certificate that was sent, or about a missing one.
 bool blames_certificate(int alert) {
   switch (alert) {
     case SSL_AD_HANDSHAKE_FAILURE:
@@ -76,7 +76,7 @@ bool blames_certificate(int alert) {
 
 }  // namespace
 
-/// Keeps what is wrong with the other side's certificate: libssl keeps a number alone.
+/// Records what is wrong with the other side's certificate, because libssl only keeps a number.
 struct TlsChannel::Verifier {
   static int check(int fine, X509_STORE_CTX* store) {
     if (fine == 1) return 1;
@@ -256,7 +256,7 @@ void TlsChannel::write() {
 
 UniqueFd TlsChannel::take_socket() {
   ERR_clear_error();
-  // After a failure libssl has said why already.
+  // After a failure, libssl has already sent the reason.
   if (established_ && is_open()) SSL_shutdown(ssl_);
   ERR_clear_error();
   ::shutdown(socket_.get(), SHUT_WR);

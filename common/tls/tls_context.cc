@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-/// What libssl or the system says of the file that was read last.
+/// Returns the reason of libssl or the system for the file that was read last.
 std::string last_reason() {
   const unsigned long first = ERR_peek_error(), last = ERR_peek_last_error();
   ERR_clear_error();
@@ -31,7 +31,7 @@ Error wrong_file(const std::string& option, const std::string& file) {
 Status use_key(SSL_CTX* context, const std::string& option, const std::string& file) {
   const std::string text = GPUEMU_TRY(read_secret(option, file));
   const BioPointer bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
-  // A key that is locked with a password is refused instead of asked for.
+  // A key with a password is refused; no password is requested.
   const auto no_password = [](char*, int, int, void*) { return -1; };
   const KeyPointer key(bio ? PEM_read_bio_PrivateKey(bio.get(), nullptr, no_password, nullptr)
                            : nullptr);

@@ -1,4 +1,4 @@
-// Who a side of a TLS connection is, and whom it trusts.
+// The identity of a side of a TLS connection, and the authority that it trusts.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ struct TlsFiles {
   std::string ca, cert, key;
 };
 
-/// TLS 1.2 or later; both sides show a certificate that `ca` has signed. Immutable.
+/// TLS 1.2 or later; both sides present a certificate signed by `ca`. Immutable.
 class TlsContext {
  public:
-  /// InvalidArgument names the file and, as `prefix` + "ca", "cert" or "key", its option.
+  /// InvalidArgument names the file and its option, `prefix` followed by "ca", "cert" or "key".
   static Result<std::shared_ptr<const TlsContext>> make(TlsSide side, const TlsFiles& files,
                                                         const std::string& prefix);
   ~TlsContext();

@@ -1,4 +1,4 @@
-// How a problem reads: file, line, column, key and what was expected.
+// Formats a problem: file, line, column, key and what was expected.
 #include "common/toml/config_problem.h"
 
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-// What is wrong with a configuration file, and where.
+// A problem in a configuration file, and its position.
 #pragma once
 
 #include <cstdint>
@@ -6,13 +6,13 @@
 
 namespace gpuemu {
 
-/// One thing wrong with a configuration file, or one warning about it.
+/// A problem in a configuration file, or a warning about it.
 struct ConfigProblem {
   std::string file;
   uint32_t line = 0, column = 0;
   std::string key;      ///< "ops[2].dims.rows"
   std::string message;  ///< What was expected and what to write.
-  /// Behind the last character of what is wrong; 0 where only its beginning is known.
+  /// Position after the last character of the problem; 0 if only its start is known.
   uint32_t end_line = 0, end_column = 0;
   std::string text() const;  ///< "gpuemu.toml:12:8: ops[2].dims.rows: ..."
 };

@@ -1,4 +1,4 @@
-// Edit distance over three rows of the usual table.
+// Computes the edit distance with three rows of the usual table.
 #include "common/toml/nearest.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-// Longer words are data, not misspelt keys; the table below is quadratic.
+// Longer words are data, not misspelled keys; the table below is quadratic.
 constexpr size_t kWordCharsMax = 64;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -18,7 +18,7 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 }  // namespace
 
 size_t edit_distance(std::string_view a, std::string_view b) {
-  // Three rows of the usual table: the one before the last is needed for swaps.
+  // Three rows of the usual table: the row before the last is needed for swaps.
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) last[j] = j;
   for (size_t i = 1; i <= a.size(); ++i) {
@@ -40,7 +40,7 @@ size_t edit_distance(std::string_view a, std::string_view b) {
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   if (word.empty() || word.size() > kWordCharsMax) return "";
   std::string best;
-  // A third of the letters may be wrong: more is another word.
+  // At most a third of the letters may differ; otherwise it is another word.
   size_t best_distance = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     if (candidate.size() > kWordCharsMax) continue;
@@ -60,7 +60,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 std::string unknown_dtype(std::string_view name) {
   std::vector<std::string> known;
   for (size_t i = 0; i < kDTypeCount; ++i) known.emplace_back(name_of(static_cast<DType>(i)));
-  // Without a module, as of torch.float32.
+  // Without a module, as in torch.float32.
   const size_t dot = name.find_last_of(".:");
   std::string hint = did_you_mean(dot == name.npos ? name : name.substr(dot + 1), known);
   if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));

@@ -1,4 +1,4 @@
-// The nearest valid spelling of a misspelt word, for "did you mean".
+// Finds the nearest valid spelling of a misspelled word, for "did you mean".
 #pragma once
 
 #include <string>
@@ -7,16 +7,18 @@
 
 namespace gpuemu {
 
-/// Insertions, deletions, substitutions and neighbour swaps between two words, ASCII case ignored.
+/// Counts insertions, deletions, substitutions and swaps of neighbours between two words, ignoring
+/// ASCII case.
 size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidate nearest to `word` when it is near enough to be meant; "" otherwise.
+/// Returns the candidate nearest to `word` if it is near enough; "" otherwise.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// "; did you mean 'rows'?", or "" when nothing is near.
+/// Returns "; did you mean 'rows'?", or "" if nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
-/// "unknown dtype 'flaot32'; did you mean 'float32'?", or what is expected when nothing is near.
+/// Returns "unknown dtype 'flaot32'; did you mean 'float32'?", or what is expected if nothing is
+/// near.
 std::string unknown_dtype(std::string_view name);
 
 }  // namespace gpuemu

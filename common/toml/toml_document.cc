@@ -1,17 +1,17 @@
-// The one file that knows toml++. Its exceptions end here.
+// The only file that uses toml++; it catches its exceptions.
 #include "common/toml/toml_document.h"
 
 #include <algorithm>
 
-// Line breaks and a last comma inside { } belong to TOML 1.1, which Debian's shared library was
-// built without; so the parser is compiled here, once.
+// Line breaks and a trailing comma inside { } are features of TOML 1.1, which Debian's shared
+// library lacks; so the parser is compiled here.
 #define TOML_HEADER_ONLY 1
 #define TOML_ENABLE_UNRELEASED_FEATURES 1
-// A release build of toml++ takes what it asserts for granted; some texts break an assertion, so
-// they are refused instead.
+// Keep assertions: some texts violate assertions of toml++, and must be refused instead of causing
+// undefined behaviour in a release build.
 #undef NDEBUG
 #ifndef __clang__
-#pragma GCC diagnostic ignored "-Wterminate"  // It asserts in functions without exceptions too.
+#pragma GCC diagnostic ignored "-Wterminate"  // It also asserts in noexcept functions.
 #endif
 #define TOML_ASSERT(expr) ((expr) ? static_cast<void>(0) : throw std::logic_error("invalid TOML"))
 #include <stdexcept>
@@ -44,7 +44,7 @@ void convert_table(const toml::table& table, TomlValue& out) {
     entry.value = convert(child);
     out.entries.push_back(std::move(entry));
   }
-  // toml++ sorts by key; problems are to be told in the order of the file.
+  // toml++ sorts by key, but problems are reported in file order.
   std::ranges::stable_sort(out.entries, [](const TomlEntry& a, const TomlEntry& b) {
     return std::pair(a.line, a.column) < std::pair(b.line, b.column);
   });
@@ -62,7 +62,7 @@ TomlValue convert(const toml::node& node) {
     out.kind = TomlValue::Kind::Text;
     out.text = text->get();
     const auto& end = node.source().end;
-    // A region that is two columns longer than the text has plain quotes and no escapes.
+    // A region two columns longer than the text has plain quotes and no escapes.
     const bool plain = end.line == out.line && end.column == out.column + out.text.size() + 2;
     out.quotes = plain ? 1 : 0;
   } else if (const auto* integer = node.as_integer()) {
@@ -80,7 +80,7 @@ TomlValue convert(const toml::node& node) {
   return out;
 }
 
-/// The parser's message, with what to do where it does not say so.
+/// Returns the parser's message, with a remedy if it lacks one.
 std::string syntax_problem(const std::string& words) {
   struct Remedy {
     std::string_view sign, remedy;
@@ -109,8 +109,8 @@ std::string syntax_problem(const std::string& words) {
   return "not valid TOML: " + words;
 }
 
-/// The line of a dotted key with more parts than the parser's own recursion bears; 0: there is
-/// none.
+/// Returns the line of a dotted key with more parts than the parser's recursion can handle; 0 if
+/// there is none.
 uint32_t line_of_endless_key(const std::string& text) {
   constexpr size_t kPartsMax = 1000;
   uint32_t line = 1;
@@ -164,7 +164,7 @@ std::optional<TomlValue> parse_toml(const std::string& text, const std::string& 
     const auto& [begin, end, path] = failure.source();
     problems.push_back(
         {file, begin.line, begin.column, "", syntax_problem(failure.what()), end.line, end.column});
-  } catch (const std::exception& failure) {  // Out of memory while it parses.
+  } catch (const std::exception& failure) {  // Out of memory while parsing.
     problems.push_back({file, 1, 1, "", std::string("cannot be parsed: ") + failure.what()});
   }
   return std::nullopt;

@@ -1,4 +1,4 @@
-// TOML text as a tree of our own with the place of every key and value; nothing else sees toml++.
+// Parses TOML text to a tree with the position of every key and value; no other code uses toml++.
 #pragma once
 
 #include <cstdint>
@@ -18,11 +18,12 @@ struct TomlValue {
   int64_t integer = 0;
   double real = 0;
   bool boolean = false;
-  std::vector<TomlValue> items;           ///< Items of an array.
-  std::vector<TomlEntry> entries;         ///< Entries of a table, in the order of the file.
-  uint32_t line = 0, column = 0;          ///< From 1; 0 when it comes from no file.
-  uint32_t end_line = 0, end_column = 0;  ///< Behind its last character; of a table its header's.
-  uint32_t quotes = 0;  ///< Text: columns between `column` and the first character.
+  std::vector<TomlValue> items;    ///< Items of an array.
+  std::vector<TomlEntry> entries;  ///< Entries of a table, in file order.
+  uint32_t line = 0, column = 0;   ///< From 1; 0 if it does not come from a file.
+  /// After its last character; for a table, that of its header.
+  uint32_t end_line = 0, end_column = 0;
+  uint32_t quotes = 0;  ///< For text: columns between `column` and the first character.
 };
 
 struct TomlEntry {
@@ -31,13 +32,13 @@ struct TomlEntry {
   TomlValue value;
 };
 
-/// "an integer", for messages.
+/// Returns for example "an integer", for messages.
 const char* kind_name(TomlValue::Kind kind);
 
-/// The last line of a value and of everything in it.
+/// Returns the last line of a value and of everything in it.
 uint32_t last_line_of(const TomlValue& value);
 
-/// The document, or nothing and one more problem with line and column.
+/// Returns the document, or nothing and one more problem with line and column.
 std::optional<TomlValue> parse_toml(const std::string& text, const std::string& file,
                                     std::vector<ConfigProblem>& problems);
 

@@ -65,7 +65,7 @@ Result<Client> Client::connect(const std::string& path_or_address,
                                std::chrono::milliseconds timeout) {
   const bool is_path = path_or_address.find("://") == std::string::npos;
   if (is_path) {
-    // Asked first, because NNG would go on trying in the background for a daemon that is not there.
+    // Checked first, because NNG would keep trying in the background if there is no daemon.
     GPUEMU_TRY(check_socket_path(path_or_address));
     const auto holder = holder_of(path_or_address);
     if (!holder) return no_daemon(path_or_address, holder.error().message);

@@ -1,4 +1,4 @@
-// A client's end of the wire: one NNG REQ socket that asks one question at a time.
+// The client side of the wire: an NNG REQ socket with one request at a time.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,19 @@
 
 namespace gpuemu {
 
-/// One thread at a time. Requests are never sent twice: NNG's resending is off.
+/// Not thread-safe. Requests are never sent twice: NNG's resending is disabled.
 class Client {
  public:
-  /// Connects now: Unavailable when no daemon answers within `timeout` (the message says how to
-  /// start one), InvalidArgument when the path is longer than kSocketPathBytesMax. An address with
-  /// "://" is used as it stands, everything else is the path of a Unix domain socket.
+  /// Connects immediately. Unavailable if no daemon answers within `timeout` (the message says how
+  /// to start one), InvalidArgument if the path is longer than kSocketPathBytesMax. An address with
+  /// "://" is used unchanged; anything else is the path of a Unix domain socket.
   static Result<Client> connect(const std::string& path_or_address,
                                 std::chrono::milliseconds timeout);
   Client(Client&&) noexcept;
   Client& operator=(Client&&) noexcept;
   ~Client();
 
-  /// Timeout when no reply came in time; Unavailable when the daemon went away meanwhile.
+  /// Timeout if no reply came in time, Unavailable if the daemon ended meanwhile.
   Result<std::string> request(std::string_view request, std::chrono::milliseconds timeout);
 
  private:

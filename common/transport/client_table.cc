@@ -62,11 +62,11 @@ void ClientTable::settle(Connection& client) {
 void ClientTable::close(uint64_t number) {
   const auto at = clients_.find(number);
   gone_.push_back(at->second.peer());
-  clients_.erase(at);  // The kernel takes a closed descriptor off epoll.
+  clients_.erase(at);  // The kernel removes a closed descriptor from epoll.
 }
 
-/// First those in the middle of something, which no live client is for long; then the one that has
-/// been silent for longest.
+/// Drops a client: first those in the middle of a handshake or message, which no working client
+/// stays in for long; then the one that has been silent longest.
 bool ClientTable::give_up_one() {
   const auto rank = [](const Connection& client) {
     return std::pair(!client.is_midway(), client.last_progress());

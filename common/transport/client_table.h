@@ -1,4 +1,4 @@
-// Private to this folder: the connections of a server under one epoll descriptor.
+// Private to this folder: the connections of a server, under one epoll descriptor.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@
 
 namespace gpuemu {
 
-/// For one thread.
+/// Not thread-safe.
 class ClientTable {
  public:
   explicit ClientTable(size_t clients_max) : clients_max_(clients_max) {}
   Status open();
 
-  /// Watches a descriptor that is no client for input; it is reported under this number.
+  /// Watches a descriptor other than a client's for input; events carry this number.
   Status watch(int fd, uint64_t number);
   void unwatch(int fd);
-  /// Descriptors and clients that have something to do; none after `milliseconds`.
+  /// Returns the number of descriptors and clients that are ready; 0 after `milliseconds`.
   int wait(std::vector<epoll_event>& events, int milliseconds);
 
-  /// Where there are too many, hangs up on one that can connect again. False when every client
-  /// waits for a reply: then this one is hung up on.
+  /// Adds a client. If there are too many, drops one that can connect again. Returns false if every
+  /// client waits for a reply; the new one is then dropped.
   bool add(UniqueFd socket);
-  /// Null when it is gone.
+  /// Returns null if it is gone.
   Connection* find(uint64_t number);
-  /// Hangs up where the connection has ended; else adjusts what it is watched for.
+  /// Drops the client if its connection has ended; otherwise updates the events to watch for.
   void settle(Connection& client);
-  /// Hangs up on a client that waits for nothing; false when there is none.
+  /// Drops a client that does not wait for a reply; returns false if there is none.
   bool give_up_one();
   void close_overdue();
-  /// Whoever has come and gone since the last call, in that order.
+  /// Return the clients that connected or disconnected since the last call, in that order.
   std::vector<ClientPeer> take_arrived() { return std::exchange(arrived_, {}); }
   std::vector<ClientPeer> take_gone() { return std::exchange(gone_, {}); }
-  /// While false no client is read from, and none is hung up on for being slow.
+  /// While false, no client is read from, and none is dropped for being slow.
   void set_reading(bool reads);
   bool has_output() const;
 
@@ -54,7 +54,7 @@ class ClientTable {
   const size_t clients_max_;
   UniqueFd epoll_;
   bool reads_ = true;
-  uint64_t last_number_ = 1024;  ///< Below are the numbers of watch().
+  uint64_t last_number_ = 1024;  ///< Lower numbers are those of watch().
   std::map<uint64_t, Connection> clients_;
   std::map<uint64_t, size_t> requests_;
   std::vector<ClientPeer> arrived_, gone_;

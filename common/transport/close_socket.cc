@@ -21,7 +21,7 @@ void take_callbacks_off(nng_socket socket) {
   nng_pipe_notify(socket, NNG_PIPE_EV_REM_POST, nullptr, nullptr);
 }
 
-/// The oldest of those that were left, when there are too many with this one.
+/// Returns the oldest abandoned socket, if there are too many with this one.
 std::optional<nng_socket> exchange_for_oldest(nng_socket socket) {
   static std::mutex mutex;
   static std::deque<nng_socket> left;
@@ -37,7 +37,7 @@ std::optional<nng_socket> exchange_for_oldest(nng_socket socket) {
 
 void close_socket(nng_socket socket) {
   take_callbacks_off(socket);
-  // Shared: where NNG does not return, its thread stays behind with it.
+  // Shared, because if NNG does not return, its thread keeps running.
   const auto closed = std::make_shared<std::promise<void>>();
   try {
     std::thread([socket, closed] {

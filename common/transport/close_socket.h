@@ -1,20 +1,20 @@
-// Private to this folder: the end of an NNG socket that cannot keep its owner for ever.
+// Private to this folder: closes an NNG socket without blocking its owner forever.
 //
-// NNG 1.5 never returns from nng_close where a message arrives at the same moment (its IPC
-// transport forgets who receives, as its TCP one did: nanomsg/nng#1636), and makes no connection
-// in the process from then on.
+// NNG 1.5 never returns from nng_close if a message arrives at the same moment (its IPC transport
+// loses the receiver, as its TCP transport did: nanomsg/nng#1636), and from then on makes no
+// connection in the process.
 #pragma once
 
 #include <nng/nng.h>
 
 namespace gpuemu {
 
-/// Closes the socket; its pipe callbacks are taken off first. Where NNG does not return, this does
-/// after a second, and what is left of the socket ends with the process.
+/// Closes the socket, after removing its pipe callbacks. If NNG does not return, gives up after a
+/// second; the rest of the socket then ends with the process.
 void close_socket(nng_socket socket);
 
-/// Ends the use of a socket whose reply may still arrive: it is closed when so many others were
-/// left after it that the reply is old, or else with the process. It does not dial again.
+/// Abandons a socket whose reply may still arrive. It is closed when enough other sockets were
+/// abandoned later, so that the reply is old, or with the process. It does not dial again.
 void leave_socket(nng_socket socket, nng_dialer dialer);
 
 }  // namespace gpuemu

@@ -12,10 +12,11 @@ namespace gpuemu {
 namespace {
 
 constexpr size_t kReadBytesMax = size_t{256} << 10;
-/// A client sends its handshake as it connects; it may be suspended in the middle of a message.
+/// A client sends its handshake as soon as it connects; it may be suspended in the middle of a
+/// message.
 constexpr std::chrono::seconds kHandshakePatience{5}, kMessagePatience{60};
 constexpr size_t kMessageWithStackMax = kMessageBytesMax + 4 * kStackWordsMax;
-/// A length that was announced takes no memory before its bytes arrive.
+/// An announced length allocates no memory before its bytes arrive.
 constexpr size_t kReserveBytes = size_t{1} << 20;
 
 ClientPeer peer_of(int socket, uint64_t number) {
@@ -66,7 +67,7 @@ void Connection::take(std::string_view bytes, std::vector<RequestMessage>& messa
   }
 }
 
-/// What was wanted has arrived.
+/// Called when the bytes of the current stage have arrived.
 void Connection::next_stage(std::vector<RequestMessage>& messages) {
   if (stage_ == Stage::Body) {
     const auto stack = stack_bytes(input_);

@@ -1,4 +1,4 @@
-// Private to this folder: one client's connection, as the server's input/output thread sees it.
+// Private to this folder: one client's connection, as the server's I/O thread sees it.
 #pragma once
 
 #include <chrono>
@@ -13,7 +13,7 @@
 
 namespace gpuemu {
 
-/// One message of a client: the stack that its reply must carry, then the body.
+/// A client's message: the stack that its reply must carry, and the body.
 struct RequestMessage {
   std::string bytes;
   size_t stack_bytes = 0;
@@ -22,7 +22,7 @@ struct RequestMessage {
   std::string_view body() const { return std::string_view(bytes).substr(stack_bytes); }
 };
 
-/// Never blocks. For one thread.
+/// Never blocks. Not thread-safe.
 class Connection {
  public:
   using Clock = std::chrono::steady_clock;
@@ -34,22 +34,22 @@ class Connection {
   uint64_t number() const { return peer_.connection; }
   const ClientPeer& peer() const { return peer_; }
   int socket() const { return socket_.get(); }
-  /// False once the client hung up or sent something that is not the protocol.
+  /// Returns false once the client has closed the connection or violated the protocol.
   bool is_open() const { return open_; }
   bool has_output() const { return !output_.empty(); }
-  /// Handshake or message of which a part has arrived, or a reply that is not yet sent.
+  /// Returns whether a handshake or message has partly arrived, or a reply is not yet sent.
   bool is_midway() const { return stage_ == Stage::Handshake || is_in_message() || has_output(); }
-  /// When it last moved a byte.
+  /// Returns when it last transferred a byte.
   Clock::time_point last_progress() const { return last_progress_; }
-  /// Whether it has kept the server waiting for longer than any live client does.
+  /// Returns whether it has kept the server waiting longer than any working client would.
   bool is_overdue(Clock::time_point now) const;
-  /// Starts that time anew: the server did not read meanwhile.
+  /// Restarts that time, because the server did not read meanwhile.
   void excuse() { opened_ = last_progress_ = Clock::now(); }
 
-  /// Reads what has arrived, at most as much as keeps other clients waiting unnoticeably; complete
-  /// messages are appended to `messages`.
+  /// Reads what has arrived, but not so much that other clients wait noticeably. Appends complete
+  /// messages to `messages`.
   void read(std::vector<RequestMessage>& messages);
-  /// Queues a reply and sends what the socket takes.
+  /// Queues a reply, and sends what the socket accepts.
   void reply(std::string_view stack, std::string body);
   /// Sends more of the queued replies.
   void write();
@@ -63,10 +63,10 @@ class Connection {
   const ClientPeer peer_;
   bool open_ = true;
   Stage stage_ = Stage::Handshake;
-  size_t wanted_bytes_;  ///< Bytes that complete the present stage.
-  std::string input_;    ///< The part of the present stage that has arrived.
+  size_t wanted_bytes_;  ///< Bytes that complete the current stage.
+  std::string input_;    ///< The part of the current stage that has arrived.
   std::deque<std::string> output_;
-  size_t output_sent_ = 0;  ///< Bytes of the first of output_ that are sent.
+  size_t output_sent_ = 0;  ///< Bytes of the first item of output_ already sent.
   Clock::time_point opened_, last_progress_;
 };
 

@@ -15,10 +15,10 @@ namespace {
 /// Clients that connect faster than the server accepts wait here instead of failing.
 constexpr int kBacklog = 1024;
 
-/// REQUIRES: the folder of the path is locked, and nothing lies at the path.
+/// Requires that the path's folder is locked and nothing exists at the path.
 Status bind_and_listen(int socket, const std::filesystem::path& path) {
   const sockaddr_un address = socket_address(path);
-  // The mode of the socket becomes that of its file: nobody else can connect in between.
+  // The socket's mode becomes that of its file, so no other user can connect in between.
   if (::fchmod(socket, 0600) == 0 &&
       ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
       ::listen(socket, kBacklog) == 0) {
@@ -27,7 +27,7 @@ Status bind_and_listen(int socket, const std::filesystem::path& path) {
   return error(ErrorCode::Io, "cannot listen on {}: {}", path.native(), std::strerror(errno));
 }
 
-/// Lets the group in. The folder opens last, when the socket is the group's.
+/// Gives the group access. The folder is opened last, when the socket belongs to the group.
 Status share_with(gid_t group, const std::filesystem::path& path) {
   constexpr mode_t kSocket = 0660, kFolder = 0750, kOthers = 0077;
   const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
@@ -64,7 +64,7 @@ Result<Listener> Listener::open(const std::filesystem::path& path, std::optional
 
 Listener::~Listener() {
   if (!socket_) return;
-  // Without the lock too: a daemon that starts now is refused by this one or finds nothing.
+  // Even without the lock: a daemon that starts now is either refused by this one or finds nothing.
   const auto folder_lock = lock_socket_folder(path_);
   struct stat file{};
   if (::lstat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_) {

@@ -11,20 +11,20 @@
 
 namespace gpuemu {
 
-/// A listening Unix domain socket, mode 0600, or 0660 for a group. Removes its file, and no
-/// other's, when it ends.
+/// A listening Unix domain socket, mode 0600, or 0660 for a group. Its destructor removes its own
+/// file, never another's.
 class Listener {
  public:
-  /// Errors as Server::listen.
+  /// Errors as for Server::listen.
   static Result<Listener> open(const std::filesystem::path& path, std::optional<gid_t> group = {});
   Listener(Listener&&) noexcept = default;
   Listener& operator=(Listener&&) = delete;
   ~Listener();
 
   int socket() const { return socket_.get(); }
-  /// Whether nothing lies at the path any more. A file of another owner is left where it is.
+  /// Returns whether nothing exists at the path any more. A file of another owner is left alone.
   bool is_missing() const;
-  /// The next client; -1 with errno where there is none.
+  /// Accepts the next client; returns -1 with errno if there is none.
   int accept() const;
 
  private:

@@ -1,4 +1,4 @@
-// One thread reads and writes all sockets and never blocks; handlers run on threads of a pool.
+// One thread reads and writes all sockets and never blocks; handlers run on the threads of a pool.
 #include "common/transport/server.h"
 
 #include <algorithm>
@@ -25,25 +25,25 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// How long a stopping server waits for clients to take their replies, and what it adds for large
-/// ones.
+/// Time that a stopping server gives clients to receive their replies, and the additional time for
+/// large ones.
 constexpr milliseconds kFlushTime{200};
 constexpr size_t kFlushBytesPerMillisecond = 100'000;
 
-/// How often the server looks for its socket file and for clients that keep it waiting.
+/// Interval at which the server checks its socket file and slow clients.
 constexpr milliseconds kWatchPeriod{500};
-/// Clients accepted at a stretch, so that those that are connected do not wait for a crowd.
+/// Clients accepted in a row, so that connected ones do not wait for many new ones.
 constexpr int kAcceptedMax = 64;
 
 constexpr uint64_t kListenerNumber = 1, kWakeNumber = 2;
 
-/// Who a reply goes to.
+/// The receiver of a reply.
 struct Receiver {
   uint64_t client = 0;
   std::string stack;
 };
 
-/// A request and everyone who waits for its reply: more than one when the client repeated it.
+/// A request and everyone who waits for its reply: several if the client repeated it.
 struct Job {
   RequestMessage request;
   ClientPeer peer;
@@ -61,16 +61,16 @@ struct Server::State {
   Handler handler;
   ServerOptions options;
   std::filesystem::path path;
-  UniqueFd wake;  // Readable when the input/output thread has something to do.
+  UniqueFd wake;  // Readable when the I/O thread has work.
 
-  // Used by the input/output thread alone, once it runs.
+  // Used by the I/O thread only, once it runs.
   ClientTable clients;
   std::optional<Listener> listener;
   std::vector<RequestMessage> arrived;
 
   std::mutex mutex;
   std::condition_variable work, ended;  // For the pool's threads; for stop().
-  // All below: guarded by mutex.
+  // The members below are guarded by mutex.
   bool stopping = false, pool_ends = false, closes = false;
   size_t idle = 0, last_reply_bytes = 0;
   std::list<Job> jobs;       // Waiting and running.
@@ -104,12 +104,12 @@ Status Server::State::open() {
   GPUEMU_TRY(clients.watch(wake.get(), kWakeNumber));
   GPUEMU_TRY(clients.watch(listener->socket(), kListenerNumber));
   const std::lock_guard lock(mutex);
-  // The first of the pool, without which nobody would be answered.
+  // The first thread of the pool, without which no request would be answered.
   if (start_thread()) {
     try {
       io_thread = std::thread([this] { run_io(); });
       return ok_status();
-    } catch (const std::system_error&) {  // As when there is none for the pool.
+    } catch (const std::system_error&) {  // Also if there is none for the pool.
     }
   }
   return error(ErrorCode::ResourceExhausted, "the system has no thread to serve {}", path.native());
@@ -117,7 +117,7 @@ Status Server::State::open() {
 
 void Server::State::signal() {
   const uint64_t one = 1;
-  // Fails only where the counter is full, and then the thread wakes anyway.
+  // Fails only if the counter is full; the thread then wakes up anyway.
   [[maybe_unused]] const ssize_t put = ::write(wake.get(), &one, sizeof one);
 }
 
@@ -175,18 +175,18 @@ void Server::State::accept_clients() {
     }
     const bool no_descriptor = errno == EMFILE || errno == ENFILE || errno == ENOMEM;
     if (no_descriptor && clients.give_up_one()) continue;
-    // One that is left waiting would wake this thread at once, again and again.
+    // A client left waiting would wake this thread again and again.
     if (no_descriptor) std::this_thread::sleep_for(milliseconds(10));
     return;
   }
 }
 
-/// Something that cleans folders may have removed the file: then nobody could connect any more.
+/// Recreates the socket file if a cleanup job removed it, because then nobody could connect.
 void Server::State::restore_socket_file() {
   if (!listener || !listener->is_missing()) return;
   auto again = Listener::open(path, options.group);
-  if (!again) return;  // Tried again after the next period.
-  accept_clients();    // Takes clients that connected before the file was removed.
+  if (!again) return;  // Retried after the next period.
+  accept_clients();    // Accepts clients that connected before the file was removed.
   clients.unwatch(listener->socket());
   listener.emplace(*std::move(again));
   const Status watched = clients.watch(listener->socket(), kListenerNumber);
@@ -223,8 +223,8 @@ void Server::State::enqueue(const ClientPeer& peer, RequestMessage message) {
   work.notify_one();
 }
 
-/// One more for the pool, where the system has one: else those that there are take longer.
-/// REQUIRES: mutex is held.
+/// Adds a thread to the pool if the system allows it; otherwise the existing threads take longer.
+/// Requires the mutex to be held.
 bool Server::State::start_thread() {
   try {
     pool.emplace_back([this] { run_jobs(); });
@@ -254,7 +254,7 @@ void Server::State::run(Job& job) {
   try {
     reply = handler(job.request.body(), job.peer);
   } catch (const std::exception& failure) {
-    // The last net: a request must not take the daemon down.
+    // The last resort: a request must not end the daemon.
     reply = encode_reply(ErrorReply{WireErrorCode::InternalError,
                                     std::string("the request failed: ") + failure.what()});
   }
@@ -286,7 +286,7 @@ void Server::State::deliver_finished() {
   }
 }
 
-/// What the kernel has taken reaches its reader also when this process has ended.
+/// Bytes that the kernel has accepted reach the reader even after this process has ended.
 void Server::State::flush() {
   deliver_finished();
   const auto deadline = Connection::Clock::now() + kFlushTime +

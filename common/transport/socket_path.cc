@@ -1,4 +1,4 @@
-// Probing, locking and cleaning of a Unix domain socket path with plain system calls.
+// Probes, locks and cleans up a Unix domain socket path with plain system calls.
 #include "common/transport/socket_path.h"
 
 #include <cerrno>
@@ -16,8 +16,8 @@
 namespace gpuemu {
 namespace {
 
-/// Completes the SP handshake before hanging up: a daemon of an earlier version, which listens with
-/// NNG 1.5, stops accepting for ever when a peer is gone before it has sent its half.
+/// Completes the SP handshake before disconnecting: a daemon of an earlier version, which listens
+/// with NNG 1.5, stops accepting forever if a peer leaves before it has sent its half.
 void shake_hands(int fd) {
   constexpr timeval kPatience{1, 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof(kPatience));
@@ -30,7 +30,7 @@ void shake_hands(int fd) {
   }
 }
 
-/// Daemons hold it while they ask the socket's holder, which takes a second at most.
+/// Daemons hold it while they probe the socket's holder, which takes at most a second.
 constexpr std::chrono::seconds kLockPatience{3};
 
 }  // namespace
@@ -55,7 +55,7 @@ Result<std::string> holder_of(const std::filesystem::path& path) {
   GPUEMU_TRY(check_socket_path(path));
   const UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!fd) return error(ErrorCode::Io, "no socket: {}", std::strerror(errno));
-  // A suspended daemon accepts nobody: where its queue is full, connecting would wait for ever.
+  // A suspended daemon accepts nobody; if its queue is full, connecting would block forever.
   constexpr timeval kPatience{1, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
   const sockaddr_un address = socket_address(path);
@@ -92,7 +92,7 @@ Status prepare_socket_path(const std::filesystem::path& path) {
                  "{} exists and is not a socket; remove it or choose another socket path",
                  path.native());
   }
-  // Nobody listens: a daemon was killed. Any other error is not proof of that.
+  // Nobody listens: a daemon was killed. Other errors do not prove that.
   if (holder.error().code != ErrorCode::Unavailable) return holder.error();
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
     return error(ErrorCode::Io, "cannot remove the stale socket {}: {}", path.native(),

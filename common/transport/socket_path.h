@@ -1,5 +1,4 @@
-// Private to this folder: what has to be known about a Unix domain socket's path before it is
-// used.
+// Private to this folder: checks and preparation of a Unix domain socket's path.
 #pragma once
 
 #include <filesystem>
@@ -12,23 +11,23 @@
 
 namespace gpuemu {
 
-/// InvalidArgument when the kernel could not hold the path.
+/// InvalidArgument if the path is too long for the kernel.
 Status check_socket_path(const std::filesystem::path& path);
 
-/// REQUIRES: check_socket_path.
+/// Requires check_socket_path().
 sockaddr_un socket_address(const std::filesystem::path& path);
 
-/// Who accepts connections on the path: "process 123 (gpuemu-daemon)". NotFound when there is no
-/// such file, Unavailable when nobody listens there, Io when it cannot be asked.
+/// Returns which process accepts connections on the path: "process 123 (gpuemu-daemon)". NotFound
+/// if there is no such file, Unavailable if nobody listens, Io if it cannot be probed.
 Result<std::string> holder_of(const std::filesystem::path& path);
 
-/// Makes the socket's folder (mode 0700) if need be and locks it until the descriptor is closed: of
-/// two daemons that start at once neither removes the other's new socket. Unavailable when another
-/// process keeps the lock for a second, with its name.
+/// Creates the socket's folder (mode 0700) if necessary, and locks it until the descriptor is
+/// closed, so that of two starting daemons neither removes the other's new socket. Unavailable,
+/// with its name, if another process keeps the lock too long.
 Result<UniqueFd> lock_socket_folder(const std::filesystem::path& path);
 
-/// Removes a socket file on which nobody answers. Unavailable when somebody does. The caller holds
-/// lock_socket_folder.
+/// Removes a socket file on which nobody answers. Unavailable if somebody does. Requires
+/// lock_socket_folder().
 Status prepare_socket_path(const std::filesystem::path& path);
 
 }  // namespace gpuemu

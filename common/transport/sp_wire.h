@@ -1,5 +1,5 @@
-// Private to this folder: the bytes of NNG's request/reply protocol on a stream socket (the
-// nanomsg RFCs sp-ipc-mapping-01 and sp-request-reply-01).
+// Private to this folder: the bytes of NNG's request/reply protocol on a stream socket (the nanomsg
+// RFCs sp-ipc-mapping-01 and sp-request-reply-01).
 //
 //   handshake  00 'S' 'P' 00 <protocol:u16> 00 00      both sides, first of all
 //   message    01 <length:u64> <stack> <body>          numbers are big-endian
@@ -20,15 +20,15 @@ inline constexpr size_t kHandshakeBytes = 8;
 inline constexpr std::string_view kReqHandshake{"\0SP\0\0\x30\0\0", kHandshakeBytes};
 inline constexpr std::string_view kRepHandshake{"\0SP\0\0\x31\0\0", kHandshakeBytes};
 
-/// The type and length in front of every message.
+/// Type and length in front of every message.
 inline constexpr size_t kMessageHeadBytes = 9;
 std::array<char, kMessageHeadBytes> message_head(uint64_t length);
-/// The length that the head announces; nothing when the head is not one.
+/// Returns the length in the head; nothing if the head is invalid.
 std::optional<uint64_t> message_length(std::string_view head);
 
-/// Words that a request's stack may have: one for each device it passed, and its number.
+/// Words that a request's stack may have: one for each device that it passed, and its number.
 inline constexpr size_t kStackWordsMax = 16;
-/// Bytes of the stack at the start of `message`; nothing when the message has none.
+/// Returns the bytes of the stack at the start of `message`; nothing if it has no valid stack.
 std::optional<size_t> stack_bytes(std::string_view message);
 
 }  // namespace gpuemu

@@ -15,7 +15,7 @@ namespace gpuemu {
 
 /// The parts of the scale-aware bound that are the same for all elements.
 struct BoundTerms {
-  FloatFormat format;       ///< Of the output.
+  FloatFormat format;       ///< The output's format.
   double sum_factor = 0;    ///< K u_acc sqrt(n)
   double value_factor = 0;  ///< K u_acc
   double floor = 0;         ///< F (1 + X)

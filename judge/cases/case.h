@@ -63,7 +63,7 @@ struct LargeSizes {
 struct CaseOptions {
   std::vector<DType> dtypes;         ///< Restricts the op's dtypes; empty: all of them.
   std::vector<Strategy> strategies;  ///< Value and shape strategies, or Default.
-  /// Of the largest tensor; dims are lowered until it fits.
+  /// Limit for the largest tensor; dims are lowered until it fits.
   int64_t elements_max = kUsualElementsMax;
   Constants constants = {};  ///< The kernel's numbers, for strategies that use them.
   LargeSizes large = {};     ///< Cases with other limits; none by default.

@@ -37,8 +37,8 @@ struct PoolOptions {
 };
 
 struct PoolStatistics {
-  uint64_t requested_bytes = 0;  ///< Of live allocations, as requested.
-  uint64_t allocated_bytes = 0;  ///< Of live allocations, with rounding and guards.
+  uint64_t requested_bytes = 0;  ///< Live allocations, as requested.
+  uint64_t allocated_bytes = 0;  ///< Live allocations, with rounding and guards.
   uint64_t reserved_bytes = 0;   ///< Allocated from the device.
   uint64_t held_bytes = 0;       ///< Segments with a live block, which trim() cannot free.
   uint64_t peak_requested_bytes = 0, peak_reserved_bytes = 0;
