@@ -1,4 +1,4 @@
-// gpuemu-daemon: builds the object graph, serves until SIGTERM or Shutdown.
+// gpuemu-daemon: builds the object graph and serves until SIGTERM or Shutdown.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -44,14 +44,14 @@ namespace {
 
 constexpr int kExitOk = 0, kExitUsage = 2, kExitBroken = 3;
 constexpr size_t kLogBytesMax = size_t{8} << 20, kLogsKept = 2;
-// Requests at the same time: those that may take long and plenty of short ones. A thread that
-// waits costs a few KiB.
+// Concurrent requests: those that may take long, and some short ones. A waiting thread costs a few
+// KiB.
 constexpr size_t kRequestsMax = kRequestsUnfinishedMax + 64;
-// Every waiting client and as many that are silent.
+// One connection per waiting client, and as many idle ones.
 constexpr size_t kClientsMax = 2 * kRequestsMax;
-// Between two looks at projects that nobody uses.
+// Interval at which projects are checked for being idle.
 constexpr std::chrono::milliseconds kIdleLook{15'000};
-// Descriptors for the database, the slots and everything else.
+// Descriptors reserved for the database, the slots and everything else.
 constexpr rlim_t kOtherDescriptors = 1024;
 
 std::filesystem::path own_folder() {
@@ -59,7 +59,7 @@ std::filesystem::path own_folder() {
   return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
 }
 
-/// Raises the limit on descriptors as far as it may be; at most half of them are for clients.
+/// Raises the limit on descriptors as far as allowed. At most half of them are for clients.
 size_t clients_max() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kClientsMax / 2;
@@ -72,7 +72,7 @@ size_t clients_max() {
   return std::min<size_t>(kClientsMax, limit.rlim_cur / 2);
 }
 
-/// Writes and rotates the log by the rights of the daemon's user, whoever a thread acts for.
+/// Writes and rotates the log with the rights of the daemon's user, whoever a thread acts for.
 class OwnersSink : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit OwnersSink(const std::string& file) : file_(file, kLogBytesMax, kLogsKept) {}
@@ -88,8 +88,8 @@ class OwnersSink : public spdlog::sinks::base_sink<std::mutex> {
   spdlog::sinks::rotating_file_sink_st file_;
 };
 
-/// Unavailable when the folder or the file may be another user's work. A log that cannot be written
-/// for another reason is done without.
+/// Opens the log. Unavailable if another user may have created the folder or file. Continues
+/// without a log if it cannot be written for another reason.
 Status open_log(const Config& config) {
   const std::filesystem::path file =
       std::filesystem::path(config.socket_path).parent_path() / "daemon.log";
@@ -107,7 +107,7 @@ Status open_log(const Config& config) {
   return ok_status();
 }
 
-/// SIGTERM, SIGINT or request_stop, whichever comes first.
+/// Waits for SIGTERM, SIGINT or request_stop, whichever comes first.
 class StopSignal {
  public:
   StopSignal() : event_(::eventfd(0, EFD_CLOEXEC)) {
@@ -118,13 +118,13 @@ class StopSignal {
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     signals_.reset(::signalfd(-1, &set, SFD_CLOEXEC));
     ::signal(SIGPIPE, SIG_IGN);
-    ::signal(SIGXFSZ, SIG_IGN);  // A limit on files is an error of the write, as a full disk is.
+    ::signal(SIGXFSZ, SIG_IGN);  // Exceeding a file limit then fails the write, like a full disk.
   }
   void request() {
     const uint64_t one = 1;
     if (::write(event_.get(), &one, sizeof one) < 0) spdlog::error("cannot signal the stop");
   }
-  /// False when nobody has asked for it in that time.
+  /// Returns false if no stop was requested in that time.
   bool wait(std::chrono::milliseconds time) {
     pollfd waits[2] = {{event_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
     return ::poll(waits, 2, static_cast<int>(time.count())) > 0;
@@ -140,7 +140,7 @@ int fail(const Error& failure, int code) {
   return code;
 }
 
-/// Says when a database that there was is there no more.
+/// Reports that an existing database has disappeared.
 void note_missing_folder(const Config& config) {
   std::error_code ignored;
   const std::filesystem::path folder = config.db_path;
@@ -150,7 +150,7 @@ void note_missing_folder(const Config& config) {
                folder.string());
 }
 
-/// The project's id and the ops and kernels whose records it claims.
+/// Returns the project's id, and the ops and kernels whose records it claims.
 ProjectNames names_of(const Config& config) {
   ProjectNames names{.id = project_id(canonical_path(config.file)), .ops = {}, .kernels = {}};
   for (const OpConfig& op : config.ops) names.ops.insert(op.name);
@@ -158,7 +158,7 @@ ProjectNames names_of(const Config& config) {
   return names;
 }
 
-/// For `gpuemu status`: a daemon that has the folder open would have refused a damaged database.
+/// For `gpuemu status`. Only needed without a daemon: a daemon refuses to open a damaged database.
 int check_database(const Config& config) {
   std::error_code ignored;
   if (!std::filesystem::exists(config.db_path, ignored)) return kExitOk;
@@ -175,7 +175,7 @@ int print(const std::string& reply) {
   return std::fflush(stdout) == 0 ? kExitOk : kExitBroken;
 }
 
-/// Answers the request on standard input, as a daemon would, without becoming one.
+/// Answers the request on standard input as a daemon would, without becoming one.
 int answer_once(const Config& config, const Environment& environment) {
   std::string message;
   char part[4096];
@@ -183,11 +183,11 @@ int answer_once(const Config& config, const Environment& environment) {
   return print(answer_without_daemon(message, config, names_of(config), environment));
 }
 
-/// Where the device time is kept that a user has had today.
+/// Returns the key under which a user's device time of today is stored.
 std::string budget_meta(const DayBudget& budget) { return "budget:" + budget.user(); }
 
-/// A daemon that starts again gives nobody a second day. What cannot be read or written is told by
-/// whoever needs more of the database than this.
+/// Restores the used device time, so that restarting the daemon does not reset a user's daily
+/// budget. Read and write errors are ignored here; requests that need the database report them.
 void restore_budgets(const Share& share, ProjectStores& stores) {
   const auto store = stores.of(kNoProject);
   for (const auto& budget : share.budgets()) {
@@ -209,7 +209,7 @@ void keep_budgets(const Share& share, ProjectStores& stores) {
   }
 }
 
-/// Answers requests about `projects`, which along with `sessions` outlives the server.
+/// Answers requests about `projects`, which must outlive the server, as must `sessions`.
 Result<std::unique_ptr<Server>> listen(const std::string& socket, std::optional<gid_t> group,
                                        OpenProjects& projects, Sessions& sessions) {
   const Server::Handler handler = [&projects](std::string_view message, const ClientPeer& peer) {
@@ -225,8 +225,8 @@ Result<std::unique_ptr<Server>> listen(const std::string& socket, std::optional<
        .on_disconnected = [&sessions](const ClientPeer& peer) { sessions.disconnected(peer); }});
 }
 
-/// Serves clients that connect over TCP while it lives. They are the daemon's user, whose token
-/// they have.
+/// Serves clients that connect over TCP. They act as the daemon's user, because they have its
+/// token.
 class NetworkPort {
  public:
   NetworkPort(WorkerListener* port, const std::string& token, OpenProjects& projects,
@@ -261,14 +261,14 @@ class NetworkPort {
   NetworkClients clients_;
 };
 
-/// Both null where gpuemu.toml has no [daemon.listen].
+/// Both are null if gpuemu.toml has no [daemon.listen].
 struct RemoteWorkers {
   std::shared_ptr<RemoteRegistry> registry;
   std::unique_ptr<WorkerListener> port;
   std::string token = {};
 };
 
-/// Opens the port for remote workers. InvalidArgument where a file is of no use.
+/// Opens the port for remote workers. InvalidArgument if a file cannot be used.
 Result<RemoteWorkers> listen_for_workers(const Config& config) {
   if (!config.listen) return RemoteWorkers{};
   const ListenConfig& listen = *config.listen;
@@ -285,7 +285,7 @@ Result<RemoteWorkers> listen_for_workers(const Config& config) {
   return made;
 }
 
-/// What a daemon does by itself until it is told to stop.
+/// Does the daemon's periodic work until it is told to stop.
 Status maintain_until_stopped(StopSignal& stop, OpenProjects& projects, JobTable& jobs,
                               const Environment& environment) {
   RetentionKeeper keeper(projects.stores(), jobs, environment,
@@ -298,7 +298,7 @@ Status maintain_until_stopped(StopSignal& stop, OpenProjects& projects, JobTable
   return ok_status();
 }
 
-/// What is wrong with --no-workers and this configuration; "" where nothing is.
+/// Returns why --no-workers does not fit this configuration; "" if it does.
 std::string misfit_of_no_workers(const Config& config) {
   if (device_traits(config.backend).is_gpu) {
     return fmt::format(
@@ -333,7 +333,7 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   note_missing_folder(config);
   auto lock = FolderLock::take(config.db_path);
   if (!lock) return fail(lock.error(), kExitBroken);
-  // Compiled kernels of another user would be run as this one's.
+  // Kernels compiled by another user would be run with this user's rights.
   const Status cache = make_private_folder(config.db_path + ".cache");
   if (!cache) return fail(cache.error(), kExitBroken);
   auto stores = open_stores(config.db_path, names_of(config));
@@ -394,7 +394,7 @@ int serve(const ConfigSources& sources, const Config& config, bool has_processes
   return kExitOk;
 }
 
-/// What else lies in a private folder than a node of a cluster puts there; "": nothing.
+/// Returns a file in a private folder that a cluster node would not have put there; "" if none.
 std::string stray_in(const std::string& folder) {
   std::error_code failed;
   for (const auto& entry : std::filesystem::directory_iterator(folder, failed)) {
@@ -404,8 +404,8 @@ std::string stray_in(const std::string& folder) {
   return "";
 }
 
-/// One lane, nothing stored elsewhere, and no way in but the folder's socket. It ends with the
-/// process that started it.
+/// Serves with one slot, stores nothing elsewhere, and is only reachable through the folder's
+/// socket. Ends with the process that started it.
 int serve_privately(const ConfigSources& sources, Config config, const std::string& folder) {
   if (const std::string stray = stray_in(folder); !stray.empty()) {
     std::fprintf(stderr,
@@ -491,7 +491,7 @@ int GPUEMU_MAIN(int argc, char** argv) {
   gpuemu::keep_freed_memory();
   try {
     return gpuemu::run(argc, argv);
-  } catch (const std::exception& surprise) {  // The last net.
+  } catch (const std::exception& surprise) {  // The last resort.
     std::fprintf(stderr, "gpuemu-daemon: %s\n", surprise.what());
     return 3;
   }

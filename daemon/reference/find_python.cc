@@ -1,6 +1,6 @@
-// Each candidate is started once; one that hangs is given up. One that has NumPy is not asked
-// again: a daemon opens many projects with the same interpreter. NumPy is looked for and not
-// imported, which takes a fifth of the time; the first reference imports it and says why where that
+// Each candidate is started once, with a timeout. A candidate with NumPy is remembered, because a
+// daemon opens many projects with the same interpreter. The check finds NumPy without importing it,
+// which takes a fifth of the time; the first reference imports it, and reports an error if that
 // fails.
 #include "daemon/reference/find_python.h"
 

@@ -1,12 +1,12 @@
-// Finds the Python that computes the references.
+// Finds the Python interpreter for references.
 #pragma once
 
 #include <string>
 
 namespace gpuemu {
 
-/// `configured` as it is when given; else the first that has NumPy of the project's .venv, PATH
-/// and the system's; "python3" when none does, whose failure then names the remedy.
+/// Returns `configured` unchanged if it is given; else the first of the project's .venv, PATH and
+/// the system's interpreter that has NumPy; else "python3", whose failure names the remedy.
 std::string find_python(const std::string& configured, const std::string& project_folder);
 
 }  // namespace gpuemu

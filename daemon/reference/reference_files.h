@@ -1,5 +1,5 @@
-// Records the files that reference scripts read while they ran, so that a verdict is not taken for
-// today's after one of them has changed.
+// Records the files that reference scripts read, so that a verdict is not reused after one of them
+// has changed.
 #pragma once
 
 #include <map>
@@ -10,19 +10,19 @@
 
 namespace gpuemu {
 
-/// What one interpreter has seen one script read. Files of Python's installed packages, of the
-/// system, and those that the script wrote itself are left out.
+/// The files that one interpreter has seen one script read, without those of installed Python
+/// packages, of the system, and those that the script wrote itself.
 struct ReferenceReads {
   std::vector<std::string> files;  ///< Absolute paths; some may not exist.
-  /// False when there may be more: it started programs, asked the network, or ended early.
+  /// False if there may be more: the script started programs, used the network, or ended early.
   bool complete = true;
 };
 
-/// The files that all interpreters of a daemon have read. Thread-safe.
+/// The files read by all interpreters of a daemon. Thread-safe.
 class ReferenceFiles {
  public:
   void add(const std::string& script, const ReferenceReads& reads);
-  /// All that is known; not complete for a script that has not run.
+  /// Returns all known files; not complete for a script that has not run.
   ReferenceReads of(const std::string& script) const;
 
  private:

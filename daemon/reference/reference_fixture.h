@@ -1,4 +1,5 @@
-// What the tests of the two forms share: scripts in a temporary folder and small float tensors.
+// Shared by the tests of both reference forms: scripts in a temporary folder, and small float
+// tensors.
 #pragma once
 
 #include <cstring>
@@ -70,7 +71,7 @@ class ReferenceTest : public testing::Test {
     return out;
   }
 
-  /// The error of a script that must fail; the process must then still compute.
+  /// Returns the error of a script that must fail. The process must still work afterwards.
   Error failure_of(const std::string& script_text) {
     auto reply = ask(script_text);
     EXPECT_FALSE(reply);
@@ -88,7 +89,8 @@ class ReferenceTest : public testing::Test {
   }
 
   std::string folder_;
-  // One warm process for all tests, as in the daemon: whatever one test does to it, the next sees.
+  // One process for all tests, as in the daemon, so that effects of one test would show in the
+  // next.
   static inline Arena arena_;
   static inline std::unique_ptr<ReferenceProcess> process_;
   ReferenceRequest request_;

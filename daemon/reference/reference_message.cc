@@ -1,4 +1,4 @@
-// nlohmann::json, used without its exceptions.
+// Uses nlohmann::json without its exceptions.
 #include "daemon/reference/reference_message.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Error corrupt(std::string_view what) {
 /// Most requests are shorter.
 constexpr size_t kUsualLineBytes = 1024;
 
-/// As JSON. Nearly all names are plain, and a whole case takes little longer than json::dump().
+/// Quotes a text as JSON. Has a fast path for plain names, which nearly all are.
 std::string quoted(const std::string& text) {
   const bool plain = std::ranges::all_of(
       text, [](char one) { return one >= ' ' && one <= '~' && one != '"' && one != '\\'; });
@@ -30,7 +30,7 @@ std::string quoted(const std::string& text) {
   return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-/// `add` appends one of them to `line`.
+/// `add` appends one item to `line`.
 template <typename Items, typename Add>
 void add_list(const Items& items, const Add& add, std::string& line) {
   line += '[';
@@ -137,7 +137,7 @@ std::string encode_request(const ReferenceRequest& request) {
   add_tensors(request.inputs, line);
   line += R"(,"kwargs":)";
   add_object(request.kwargs, quoted, line);
-  // As text: JSON has no infinities and no NaN, Python's float() reads both.
+  // As text, because JSON has no infinities and NaN, while Python's float() reads both.
   line += R"(,"numbers":)";
   add_object(request.numbers, [](double number) { return fmt::format("\"{}\"", number); }, line);
   line += R"(,"integers":)";

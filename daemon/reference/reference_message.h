@@ -1,4 +1,4 @@
-// One JSON line to reference_process.py and one back.
+// The JSON lines to and from reference_process.py.
 #pragma once
 
 #include <optional>
@@ -9,13 +9,13 @@
 
 namespace gpuemu {
 
-/// With its newline.
+/// Includes the newline.
 std::string encode_request(const ReferenceRequest& request);
 
-/// An empty optional for the line that says that the process is ready. Corruption for what
-/// reference_process.py could not have written, tensors outside `arena_bytes` too; Cancelled when
-/// only another interpreter can load what has changed; otherwise the error that the process
-/// reports.
+/// Returns an empty optional for the line that reports that the process is ready. Errors:
+/// Corruption for a line that reference_process.py cannot have written, including tensors outside
+/// `arena_bytes`; Cancelled if only a new interpreter can load changed modules; otherwise the error
+/// that the process reports.
 Result<std::optional<ReferenceReply>> decode_line(std::string_view line, uint64_t arena_bytes);
 
 }  // namespace gpuemu

@@ -1,5 +1,5 @@
-// Starts reference_process.py, sends one line, waits for one line with a deadline, kills what does
-// not answer.
+// Starts reference_process.py, sends a line, waits for a line until a deadline, and kills a process
+// that does not answer.
 #include "daemon/reference/reference_process.h"
 
 #include <algorithm>
@@ -19,22 +19,22 @@
 namespace gpuemu {
 namespace {
 
-/// Python with numpy on a cold disk takes seconds.
+/// Python with NumPy on a cold disk takes seconds.
 constexpr uint64_t kStartMilliseconds = 60'000;
-/// The process form's limit is enforced by the process itself, which then has this long to say so.
+/// The process form enforces its own limit, and then has this long to report it.
 constexpr uint64_t kGraceMilliseconds = 500;
-// Between two looks at whether the answer is still wanted.
+// Interval at which cancellation is checked.
 constexpr uint64_t kCancelLookMilliseconds = 100;
-/// How long an ended process may take until the kernel says how it ended.
+/// Time for the kernel to report how an ended process ended.
 constexpr uint64_t kEndingMilliseconds = 1'000;
-/// Replies are names, shapes and offsets, or one message.
+/// Replies contain names, shapes and offsets, or one message.
 constexpr size_t kLineBytesMax = size_t{4} << 20;
-/// One array of a reference: the largest tensor of 32-bit elements, widened to 64.
+/// One array of a reference: the largest tensor of 32-bit elements, widened to 64 bits.
 constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
 constexpr size_t kReceiveBytes = size_t{64} << 10;
 constexpr int kScriptDescriptor = kChildFirstInherited + 1;
 
-/// A file in memory, so that tracebacks can show the lines of reference_process.py.
+/// Creates the file in memory, so that tracebacks can show lines of reference_process.py.
 Result<UniqueFd> script_file() {
   UniqueFd file(::memfd_create("gpuemu-reference-process.py", MFD_CLOEXEC));
   const std::string_view text = reference_program();
@@ -61,7 +61,7 @@ struct ReferenceProcess::State {
   std::vector<std::byte> received;
   std::optional<ReferenceRequest> in_flight;
   bool ready = false;
-  Deadline deadline;  ///< When the request in flight times out.
+  Deadline deadline;  ///< Deadline of the request in flight.
   const std::atomic<bool>* cancel = nullptr;
   bool cancelled = false;
 
@@ -146,7 +146,7 @@ Result<std::string> ReferenceProcess::State::next_line_unless_cancelled(Deadline
   }
 }
 
-/// Says why the process is gone or wrote nonsense, in the words of the script's author.
+/// Explains to the script's author why the process ended or wrote invalid output.
 Error ReferenceProcess::State::ended(const Error& cause) {
   const std::string script = in_flight ? in_flight->script : std::string();
   if (cause.code == ErrorCode::Timeout) {
@@ -196,7 +196,7 @@ Result<ReferenceReply> ReferenceProcess::State::wait() {
   }
 }
 
-/// The interpreter has loaded modules that changed since.
+/// The interpreter has loaded modules that changed since, so a new one is started.
 Result<ReferenceReply> ReferenceProcess::State::in_another() {
   discard();
   GPUEMU_TRY(start());
@@ -213,14 +213,14 @@ ReferenceProcess::~ReferenceProcess() = default;
 Status ReferenceProcess::begin(ReferenceRequest request) {
   GPUEMU_CHECK(!state_->in_flight);
   GPUEMU_TRY(state_->start());
-  // What the scripts before it wrote says nothing about this one.
+  // Output of earlier scripts does not concern this one.
   if (state_->ready) state_->child.forget_errors();
   if (request.memory_bytes == 0) request.memory_bytes = state_->options.memory_bytes;
   state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
   state_->in_flight = std::move(request);
   Status sent = state_->send_request();
   if (!sent && sent.error().code == ErrorCode::Unavailable && state_->ready) {
-    // It has died since its last answer, which is nobody's fault now.
+    // It ended since its last answer, which is not this script's fault.
     state_->discard();
     sent = state_->start();
     if (sent) sent = state_->send_request();

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds kUnauthorizedDelay{1};
 template <typename R, typename... Others>
 constexpr bool kIsOneOf = (std::same_as<R, Others> || ...);
 
-/// What concerns everybody's records, or the daemon as a whole.
+/// Returns whether it concerns all users' records, or the daemon as a whole.
 bool is_for_owner(const Request& request) {
   return std::visit(
       []<typename R>(const R&) {

@@ -1,4 +1,4 @@
-// What users of a shared daemon may ask for.
+// Which requests users of a shared daemon may make.
 #pragma once
 
 #include <optional>
@@ -11,21 +11,21 @@
 
 namespace gpuemu {
 
-/// Why the user, "" for the daemon's, may not ask for this; nothing where that is fine.
+/// Returns why the user ("" for the daemon's) may not make this request; nothing if it is allowed.
 std::optional<ErrorReply> refusal(const Request& request, const std::string& user,
                                   const Share& share);
-/// As refusal(), of a session that was opened without the token that the daemon asks for.
+/// The same for a session that was opened without the token that the daemon requires.
 std::optional<ErrorReply> token_refusal(const Request& request, const Sessions::Visit& visit);
 
-/// Whether work on it needs the user's own files or programs.
+/// Returns whether the request needs the user's own files or programs.
 bool runs_files(const Request& request);
 
-/// Whether it stores records without running anything.
+/// Returns whether it stores records without running anything.
 bool stores_records(const Request& request);
 
-/// What the log says of a client that was refused.
+/// Returns the log line about a refused client.
 std::string refused_line(const ErrorReply& reply, const ClientPeer& peer);
-/// Waits: a guess at the token must not be answered at once.
+/// Waits, so that guesses of the token are not answered immediately.
 void delay_unauthorized();
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What handlers of campaigns do with the cases as they end.
+// How handlers of campaigns process the results of cases.
 #pragma once
 
 #include "daemon/campaign/campaign.h"
@@ -6,8 +6,8 @@
 
 namespace gpuemu {
 
-/// Every case of a run for the reply, the inputs only as far as a reply may hold them. For one
-/// thread at a time.
+/// Collects every case of a run for the reply, with inputs only up to the size of a reply. Not
+/// thread-safe.
 class ToldResults {
  public:
   void add(const ValidationResult& result);
@@ -18,8 +18,8 @@ class ToldResults {
   size_t snapshot_bytes_ = 0;
 };
 
-/// Keeps every result before it counts, tells the job how far it is, and adds to `told` where that
-/// is not null. All outlive the events.
+/// Stores every result before it counts, updates the job's progress, and adds to `told` if it is
+/// not null. All must outlive the events.
 CampaignEvents keeping_events(ServerContext& context, JobControl& control,
                               ToldResults* told = nullptr);
 

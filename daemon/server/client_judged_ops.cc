@@ -1,4 +1,4 @@
-// References and op scripts over the stdin contract, on tensors that a client made.
+// References and op scripts over the stdin contract, on tensors made by a client.
 #include "daemon/server/client_judged_ops.h"
 
 #include <algorithm>
@@ -24,14 +24,14 @@ uint64_t aligned(uint64_t bytes) {
 }
 
 struct ScriptRun {
-  std::string script, function;  ///< As in ReferenceRequest.
+  std::string script, function;  ///< See ReferenceRequest.
   bool process_only = false;
   std::vector<std::string> outputs;
   uint64_t timeout_ms = 60'000;
-  uint64_t memory_bytes = 0;  ///< As in ReferenceRequest.
+  uint64_t memory_bytes = 0;  ///< See ReferenceRequest.
 };
 
-/// A tensor of the arena by value, so that the next script may use the arena again.
+/// Copies a tensor out of the arena, so that the next script may reuse the arena.
 Result<Tensor> fetch(Arena& arena, const ReferenceTensor& at) {
   Tensor tensor{at.dtype, at.shape, {}};
   const auto bytes = GPUEMU_TRY(arena.range(
@@ -190,7 +190,7 @@ JudgedOutput judge_script(const Config& config, const OpConfig& op, const NamedT
 
 namespace {
 
-/// What the generator of such ops draws from. Its sizes are lists and its values have no
+/// Returns what the generator of such ops draws from. It has lists of sizes and no value
 /// strategies, so requests for those are refused instead of ignored.
 Result<FuzzConfig> drawn_from(const FuzzOpRequest& request, const Config& config) {
   if (request.fuzz_config) return *request.fuzz_config;
@@ -212,7 +212,7 @@ Result<FuzzConfig> drawn_from(const FuzzOpRequest& request, const Config& config
   return fuzz;
 }
 
-/// Why there is no answer to compare: of the reference, or of the op script; "" when there is.
+/// Returns why the reference or the op script gave no output to compare; "" if both did.
 std::string no_answer(const ValidationResult& result) {
   const auto is_of_script = [](const ValidationFailure& one) {
     return one.kind == FindingKind::ReferenceError;
@@ -221,7 +221,7 @@ std::string no_answer(const ValidationResult& result) {
   return result.failures.front().message;
 }
 
-/// The cases of one op, one after the other.
+/// Runs the cases of one op one after the other.
 class ScriptCases {
  public:
   ScriptCases(const ScriptFuzz& given, const FuzzConfig& fuzz, Call& call, JobControl& control)
@@ -248,7 +248,7 @@ class ScriptCases {
 
  private:
   Result<JudgedOutput> judge(uint64_t number) {
-    // The slot first: no more cases are in memory than there are slots.
+    // Acquire the slot first, so that no more cases than slots are in memory.
     auto lease = GPUEMU_TRY(call_.context.slots.acquire(call_.claim));
     auto made = GPUEMU_TRY(make_legacy_case(fuzz_, given_.op.input_names, number));
     JudgedOutput judged = judge_script(given_.config, given_.op, made.inputs, {}, *lease);

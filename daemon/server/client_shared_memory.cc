@@ -1,4 +1,4 @@
-// open(O_PATH), readlink, open, fstat, pread.
+// Uses open(O_PATH), readlink, open, fstat and pread.
 #include "daemon/server/client_shared_memory.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace gpuemu {
 namespace {
 
-/// Not that of the memories in which the daemon itself keeps cases.
+/// Different from the name of the daemon's own case memory.
 constexpr std::string_view kNamePrefix = "gpuemu-shared-";
 constexpr size_t kNameBytesMax = 64;  ///< Far below the 249 of memfd_create.
 
@@ -42,7 +42,7 @@ Error unreachable(const SharedTensorRef& where, const std::string& why) {
                where.name, where.descriptor, where.process, why);
 }
 
-/// What a descriptor of this process is open on, as the kernel writes it.
+/// Returns what a descriptor of this process refers to, as the kernel reports it.
 std::string target_of(int descriptor) {
   std::array<char, PATH_MAX> text;
   const std::string link = fmt::format("/proc/self/fd/{}", descriptor);
@@ -50,8 +50,8 @@ std::string target_of(int descriptor) {
   return length < 0 ? "" : std::string(text.data(), static_cast<size_t>(length));
 }
 
-/// The memfd for reading. A descriptor may be anything, a terminal or a pipe without a writer, and
-/// opening that would already do something: it is held without being opened until it is known.
+/// Opens the memfd for reading. A descriptor may also be a terminal or a pipe without a writer,
+/// where opening has side effects, so it is first opened with O_PATH and checked.
 Result<UniqueFd> open_memory(const SharedTensorRef& where) {
   const std::string theirs = fmt::format("/proc/{}/fd/{}", where.process, where.descriptor);
   const UniqueFd held(::open(theirs.c_str(), O_PATH | O_CLOEXEC));
@@ -70,7 +70,7 @@ Result<UniqueFd> open_memory(const SharedTensorRef& where) {
   return memory;
 }
 
-/// How many bytes were there to read.
+/// Returns how many bytes could be read.
 Result<uint64_t> read_all(int memory, uint64_t offset, std::vector<std::byte>& to) {
   uint64_t done = 0;
   while (done < to.size()) {

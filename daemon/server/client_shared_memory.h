@@ -1,5 +1,5 @@
-// Copies tensors out of memory that a client shares. Nothing of it is mapped: a client that ends,
-// that shrinks its memory or writes into it meanwhile spoils its own copy and cannot harm the
+// Copies tensors out of memory that a client shares, without mapping it: a client that ends,
+// shrinks its memory or writes to it meanwhile only corrupts its own copy and cannot harm the
 // daemon.
 #pragma once
 
@@ -11,12 +11,12 @@
 
 namespace gpuemu {
 
-/// One for each request: bounds what all of its tensors hold. One thread.
+/// One object per request; limits the total size of its tensors. Not thread-safe.
 class ClientSharedMemory {
  public:
-  /// NotFound when the process or its descriptor cannot be reached, belongs to another user or is
-  /// no memfd of that name; InvalidArgument when the memfd does not hold those bytes or the request
-  /// asks for more than kMessageBytesMax in all.
+  /// NotFound if the process or its descriptor cannot be accessed, belongs to another user, or is
+  /// not a memfd of that name. InvalidArgument if the memfd does not contain those bytes, or the
+  /// request exceeds kMessageBytesMax in total.
   Result<std::vector<std::byte>> fetch(const SharedTensorRef& where);
 
  private:

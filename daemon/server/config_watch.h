@@ -1,4 +1,4 @@
-// gpuemu.toml as it is now.
+// The current content of gpuemu.toml.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace gpuemu {
 /// Reads the configuration again whenever its file has changed. Thread-safe.
 class ConfigWatch {
  public:
-  /// `first` is what the daemon started with.
+  /// `first` is the configuration with which the daemon started.
   ConfigWatch(ConfigSources sources, Config first);
-  /// Reads it when it is first asked for. REQUIRES: the sources name the file.
+  /// Reads the file on first use. Requires sources that name it.
   explicit ConfigWatch(ConfigSources sources);
-  /// InvalidArgument with every problem of the file, one per line.
+  /// InvalidArgument lists every problem of the file, one per line.
   Result<std::shared_ptr<const Config>> current();
 
  private:

@@ -1,4 +1,4 @@
-// Lists the known projects and finds the one that a request means.
+// Lists the known projects, and finds the one that a request names.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -16,7 +16,7 @@
 namespace gpuemu {
 namespace {
 
-// Error messages repeat at most this many bytes of a name that a client sent.
+// Error messages repeat at most this many bytes of a name sent by a client.
 constexpr size_t kNamedShownMax = 300;
 
 std::string shown(const std::string& named) {
@@ -34,7 +34,7 @@ Error no_project(const std::string& named, const std::string& why) {
 }
 
 Status check_readable(const std::string& named, const std::string& file) {
-  // Unlike access(), by the rights of the user for whom this thread acts.
+  // Unlike access(), this uses the rights of the user for whom the thread acts.
   const UniqueFd readable(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!readable) return no_project(named, std::strerror(errno));
   std::error_code ignored;

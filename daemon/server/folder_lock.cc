@@ -1,4 +1,4 @@
-// flock on a file that is never removed: removing it would let two daemons lock two files.
+// Uses flock on a file that is never removed: otherwise two daemons could lock two different files.
 #include "daemon/server/folder_lock.h"
 
 #include <cerrno>
@@ -18,7 +18,7 @@ namespace gpuemu {
 namespace {
 
 constexpr int kLookAgainMilliseconds = 20;
-/// A daemon writes its number as soon as it has the lock.
+/// A daemon writes its process id as soon as it holds the lock.
 constexpr std::chrono::milliseconds kNumberPatience{1000};
 constexpr std::string_view kServes = " serves ";
 
@@ -41,7 +41,7 @@ Error taken(const std::filesystem::path& folder, const std::string& holder) {
                who, folder.string());
 }
 
-/// The process that has the lock when that is not the daemon that the file names.
+/// Returns the process that holds the lock, if it is not the daemon that the file names.
 std::optional<pid_t> foreign_holder(int file, const std::string& text) {
   const auto holder = holder_of_lock(file);
   if (!holder || text == std::to_string(*holder)) return std::nullopt;

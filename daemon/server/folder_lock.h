@@ -1,5 +1,6 @@
-// One daemon per database folder. The lock file beside the folder holds the daemon's process number
-// and, once it listens, its socket: "123" and then "123 serves /home/u/.gpuemu/gpuemu.sock".
+// Allows one daemon per database folder. The lock file beside the folder contains the daemon's
+// process id and, once it listens, its socket: "123", then "123 serves
+// /home/u/.gpuemu/gpuemu.sock".
 #pragma once
 
 #include <filesystem>
@@ -10,14 +11,15 @@
 
 namespace gpuemu {
 
-/// Held until it is destroyed or the process ends, however it ends.
+/// Held until it is destroyed or the process ends in any way.
 class FolderLock {
  public:
-  /// Makes the folder. Unavailable when another daemon has it, with its process and socket; while
-  /// that one is still starting this waits, so that of daemons started at once none reports before
-  /// the first answers. Unavailable at once when another program has locked the file.
+  /// Creates the folder and takes the lock. Unavailable if another daemon holds it; the message
+  /// names its process and socket. Waits while that daemon is still starting, so that of several
+  /// daemons started at once none fails before the first one answers. Unavailable at once if
+  /// another program holds the lock.
   static Result<FolderLock> take(const std::filesystem::path& folder);
-  /// Tells those who come later that this daemon answers.
+  /// Writes to the lock file that this daemon answers on the socket.
   Status serves(const std::string& socket_path);
 
  private:

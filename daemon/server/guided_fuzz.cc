@@ -11,8 +11,8 @@
 namespace gpuemu {
 namespace {
 
-/// What the search begins with, and whose turn it is to store what it ends with: nobody's where the
-/// request gives the corpus.
+/// The initial corpus of the search, and the turn that allows storing the final one; null if the
+/// request supplies the corpus.
 struct Start {
   std::vector<CorpusEntry> entries;
   std::unique_ptr<CorpusTurns::Turn> turn;
@@ -37,9 +37,9 @@ bool is_one_of(const std::vector<DType>& dtypes, DType dtype) {
   return std::ranges::find(dtypes, dtype) != dtypes.end();
 }
 
-/// Unless entries that did not run, or fail today, would be lost.
+/// Stores the corpus, unless entries that did not run, or fail today, would be lost.
 Status keep_corpus(const GuidedFuzz& asked, const SearchOutcome& found, Start& start) {
-  // A run of some dtypes has seen some entries only.
+  // A run of some of the dtypes has seen only some entries.
   const bool saw_all = found.replayed_all && asked.options.dtypes == asked.op.dtypes;
   if (start.turn == nullptr || !found.counted || !saw_all || found.replays_failed > 0) {
     return ok_status();

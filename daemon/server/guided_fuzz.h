@@ -1,4 +1,4 @@
-// FuzzOp with a search that follows coverage.
+// FuzzOp with a coverage-guided search.
 #pragma once
 
 #include "common/protocol/replies.h"
@@ -10,16 +10,16 @@ namespace gpuemu {
 struct CampaignOptions;
 struct OpConfig;
 
-/// References outlive the run.
+/// The parameters of a run. References must outlive it.
 struct GuidedFuzz {
   const OpConfig& op;
-  const CampaignOptions& options;  ///< With dtypes and cases_total.
+  const CampaignOptions& options;  ///< Including dtypes and cases_total.
   const FuzzOpRequest& request;
   Project& project;
 };
 
-/// Begins with the stored corpus and stores the one that it ends with; one that the request gives
-/// takes its place and leaves it as it is. Failures come without diagnosis.
+/// Starts with the stored corpus and stores the final one. A corpus in the request is used instead,
+/// and then nothing is stored. Failures are returned without diagnosis.
 Reply guided_fuzz(const GuidedFuzz& asked, Call& call, JobControl& control);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Metrics of compiled kernels and their baselines, as existing clients know them.
+// Metrics of compiled kernels and their baselines, for existing clients.
 #include <algorithm>
 #include <functional>
 
@@ -12,7 +12,8 @@
 namespace gpuemu {
 namespace {
 
-/// The store's errors, where what is missing is an artifact or a baseline of artifacts.
+/// Converts the store's errors; `missing` is the code if an artifact or a baseline of artifacts is
+/// missing.
 ErrorReply reply_of(const Error& failure, WireErrorCode missing) {
   ErrorReply reply = error_reply(failure);
   if (failure.code == ErrorCode::NotFound) reply.code = missing;
@@ -30,7 +31,8 @@ LintResult lint_plain(const ArtifactMetrics& metrics, const std::string& name,
   return result;
 }
 
-/// The kernels that a text is judged as: the named one, else every configured one, else its own.
+/// Returns the kernels that a text is judged as: the named one, else all configured ones, else its
+/// own.
 std::vector<std::string> names_for(const LintKernelRequest& request, const Config& config,
                                    const std::string& detected) {
   if (request.kernel_name) return {*request.kernel_name};
@@ -40,7 +42,7 @@ std::vector<std::string> names_for(const LintKernelRequest& request, const Confi
   return names;
 }
 
-/// What is stored, of the kernels with these names; of all when there are none.
+/// Returns the stored metrics of the kernels with these names; of all if there are none.
 Result<std::vector<ArtifactMetrics>> stored_artifacts(Store& store,
                                                       const std::vector<std::string>& kernels) {
   auto artifacts = GPUEMU_TRY(store.list_artifacts());
@@ -51,7 +53,7 @@ Result<std::vector<ArtifactMetrics>> stored_artifacts(Store& store,
   return artifacts;
 }
 
-/// The last microsecond of a time in seconds; one in microseconds as it is.
+/// Returns the last microsecond of a time in seconds; a time in microseconds unchanged.
 uint64_t end_of(int64_t time) {
   constexpr uint64_t kMicroseconds = 1'000'000;
   constexpr uint64_t kSecondsMax = 10'000'000'000;  // The year 2286.
@@ -59,7 +61,7 @@ uint64_t end_of(int64_t time) {
   return number > kSecondsMax ? number : number * kMicroseconds + kMicroseconds - 1;
 }
 
-/// An empty tag would be stored and could never be told from a forgotten one.
+/// Refuses an empty tag, which could not be distinguished from a missing one.
 std::optional<ErrorReply> refused_tag(const std::string& tag) {
   if (!tag.empty()) return std::nullopt;
   return ErrorReply{WireErrorCode::InvalidRequest, "a baseline needs a tag, got ''"};

@@ -1,5 +1,5 @@
-// Baselines as a whole: which there are, what one holds, and its end. A tag may name results,
-// metrics of kernels or both.
+// Requests about whole baselines: list, show, delete. A tag may name results, kernel metrics or
+// both.
 #include <map>
 
 #include "daemon/server/handlers.h"

@@ -1,4 +1,4 @@
-// Ping, Shutdown, what there is, and jobs.
+// Handles Ping, Shutdown, lists of ops and devices, and jobs.
 #include <unistd.h>
 
 #include "daemon/server/config_watch.h"

@@ -1,4 +1,5 @@
-// Calibrate: how large the errors of a kernel are where it is right, and the tolerance around them.
+// Calibrate: measures the errors of a kernel in passing cases, and derives a tolerance that
+// encloses them.
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +14,11 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kCalibrationCases = 256;
-/// What a correct kernel may do beyond what was seen of it: other inputs, another compiler.
+/// Factor for errors of a correct kernel beyond the observed ones, with other inputs or another
+/// compiler.
 constexpr double kMargin = 2;
 
-/// What the passing cases of one dtype have shown.
+/// The errors in the passing cases of one dtype.
 struct Measured {
   ErrorRange envelope;
   std::map<std::string, CalibrationRow> rows;
@@ -40,7 +42,7 @@ void measure(const CaseReport& outcome, MeasuredByDType& measured) {
   row.bound_use = std::max(row.bound_use, outcome.bound_ratio_max);
   if (!outcome.result.error_stats) return;
   const ErrorStats& stats = *outcome.result.error_stats;
-  // Equal infinities count as an infinite error in the statistics; they are none.
+  // Equal infinities count as an infinite error in the statistics, but are no error.
   if (std::isfinite(stats.max_abs)) row.max_abs = std::max(row.max_abs, stats.max_abs);
   if (std::isfinite(stats.max_rel)) row.max_rel = std::max(row.max_rel, stats.max_rel);
   if (stats.max_ulp != UINT64_MAX) row.max_ulp = std::max(row.max_ulp, stats.max_ulp);

@@ -1,4 +1,4 @@
-// FuzzOp and RunTests: many cases, as a plain answer or as a job.
+// FuzzOp and RunTests: many cases, as a synchronous request or as a job.
 #include <algorithm>
 #include <iterator>
 #include <set>
@@ -38,7 +38,7 @@ Error no_such_dtype(const OpConfig& op, const std::vector<DType>& wanted) {
                names_of(wanted), names_of(op.dtypes));
 }
 
-/// A filter that leaves nothing of what is named would look like success.
+/// Refuses a filter that leaves nothing of an op, because the run would look like a success.
 Status check(const RunTestsRequest& request, const Config& config) {
   if (request.dtypes.empty()) return ok_status();
   bool any = false;
@@ -126,7 +126,7 @@ Result<CampaignOptions> fuzz_options(const FuzzOpRequest& request, const Config&
   return options;
 }
 
-/// What could not be run, in which dtypes; "" when everything could.
+/// Returns the dtypes that could not be run and why; "" if all could.
 std::string broken_dtypes(const TestReportReply& report) {
   std::string broken;
   for (const OpTestReport& one : report.ops) {
@@ -151,7 +151,7 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
     if (op.evidence) results.evidence.push_back(*op.evidence);
     for (const std::string& note : op.notes) results.notes.push_back(note);
   }
-  // The report is in order of dtype.
+  // The report is in the order of the dtypes; clients expect the order of the cases.
   std::ranges::stable_sort(results.failures, {}, [](const ValidationResult& failure) {
     return failure.repro_info ? failure.repro_info->iteration.value_or(0) : 0;
   });
@@ -160,7 +160,7 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
   return results;
 }
 
-/// What FinishFuzz adds up, in place of what it makes of that.
+/// Replaces fields that FinishFuzz sums up, so that the sums are not made twice.
 void add_pieces(TestReportReply report, FuzzResultsReply& results) {
   results.evidence.clear();
   results.notes.clear();
@@ -188,7 +188,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   if (!wanted) return error_reply(wanted.error());
   CampaignOptions options = *std::move(wanted);
   options.claim = call.claim;
-  // `iterations` counts cases of the op, whatever its dtypes; the campaign counts per dtype.
+  // `iterations` counts cases of the op over all dtypes; the campaign counts per dtype.
   const auto tested = [&](DType dtype) {
     return options.dtypes.empty() ||
            std::ranges::find(options.dtypes, dtype) != options.dtypes.end();
@@ -196,7 +196,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   std::vector<DType> dtypes;
   std::ranges::copy_if(op.dtypes, std::back_inserter(dtypes), tested);
   if (dtypes.empty() && request.config) return error_reply(no_such_dtype(op, options.dtypes));
-  // The lists of fuzz_config are made for ops without kernels; its clients always send some.
+  // The lists of fuzz_config are meant for ops without kernels, but its clients always send some.
   if (dtypes.empty()) dtypes = op.dtypes;
   if (request.fuzz_config) {
     control.warn(
@@ -220,7 +220,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   if (!report) return error_reply(report.error());
   for (const OpTestReport& one : report->ops) {
     if (one.state != OpState::Broken) continue;
-    // Clients of the other form know no results with an error beside them.
+    // Clients of the older form cannot handle results together with an error.
     if (report->total == 0 || (one.cases == 0 && request.fuzz_config)) {
       return ErrorReply{one.reference_failed ? WireErrorCode::ReferenceScriptFailed
                                              : WireErrorCode::PtxParseError,
@@ -237,7 +237,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   return results;
 }
 
-/// A range or a corpus that decides nothing would look like one that does.
+/// Refuses a range or a corpus without effect.
 Status check(const FuzzOpRequest& request) {
   if (request.first_case && !request.config) {
     return error(ErrorCode::InvalidArgument,
@@ -290,7 +290,7 @@ Reply handle(const FuzzOpRequest& request, Call& call) {
   return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     Reply reply = fuzz_op(request, kept, control);
     const auto* results = std::get_if<FuzzResultsReply>(&reply);
-    // Clients of the other form go by the count of failures alone.
+    // Clients of the older form only use the number of failures.
     if (request.fuzz_config && control.cancel && results != nullptr && results->failed == 0) {
       reply = ErrorReply{WireErrorCode::InternalError, control.incomplete()};
     }

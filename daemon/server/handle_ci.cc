@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kSummary = "ci:summary";
 constexpr uint64_t kQuickCases = 10, kCases = 50, kThoroughCases = 256;
 
-/// One line for each op and dtype with a case that passed with a warning; every report has notes.
+/// Adds one line per op and dtype with a case that passed with a warning; every report has notes.
 void note_warnings(CiRunSummary& summary) {
   struct Warned {
     const ValidationResult* first = nullptr;
@@ -66,7 +66,7 @@ Status add_baseline(const RunCiRequest& request, Store& store, CiOptions& option
   const auto is_broken = [](const auto& part) {
     return !part && part.error().code != ErrorCode::NotFound;
   };
-  // A gate that compares with half of what it should says nothing.
+  // Comparing with half of the baseline would be meaningless.
   if (is_broken(artifacts)) return artifacts.error();
   if (is_broken(results)) return results.error();
   if (!artifacts && !results) return artifacts.error();
@@ -90,7 +90,7 @@ CiOptions options_of(const RunCiRequest& request, const Config& config) {
   options.shards = request.shards;
   options.threads_max = static_cast<uint32_t>(request.parallel_jobs > 0 ? request.parallel_jobs
                                                                         : config.ci_parallel_jobs);
-  // What has been tried is not what a budget is for.
+  // A budget is for cases that have not been tried yet, so cached verdicts are not used.
   options.cached = request.cached && request.budget_ms == 0 && !request.coverage;
   options.coverage = request.coverage;
   return options;
@@ -131,7 +131,7 @@ CiEvents events_of(Call& call, const Config& config, uint64_t seed, JobControl& 
   return events;
 }
 
-/// Tens of MiB that a report has no use for.
+/// Removes input snapshots, which can be tens of MiB and are not used by reports.
 void drop_snapshots(std::vector<ValidationResult>& results) {
   for (ValidationResult& result : results) {
     if (result.repro_info) result.repro_info->input_snapshot.reset();
@@ -174,7 +174,7 @@ Reply run(const RunCiRequest& request, Call& call, JobControl& control) {
   summary->device = device;
   summary->execution = execution_now(context.slots);
   summary->notes.insert(summary->notes.end(), missing.begin(), missing.end());
-  // Clients of the other form go by the count of failures alone, and expect snapshots.
+  // Clients of the older form only use the number of failures, and expect snapshots.
   const bool by_count = !request.profile && !request.stream;
   if (request.snapshots || by_count) {
     bound_snapshots(summary->validation_results);

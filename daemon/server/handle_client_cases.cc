@@ -1,4 +1,4 @@
-// GetTestCase and GetTestBatch: cases of the clients' generator, nothing is run.
+// GetTestCase and GetTestBatch: returns cases of the clients' generator without running them.
 #include "common/base/limits.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
@@ -8,10 +8,12 @@
 namespace gpuemu {
 namespace {
 
-// Tensors of one reply, before base64 makes them a third larger: it must fit kMessageBytesMax.
+// Limit of the tensors in a reply, before base64 makes them a third larger: it must fit
+// kMessageBytesMax.
 constexpr uint64_t kReplyTensorBytesMax = kMessageBytesMax / 2;
 
-/// Bytes of the inputs of cases 0 to count - 1, without making them; stops above the limit.
+/// Returns the bytes of the inputs of cases 0 to count - 1 without making them; stops above the
+/// limit.
 Result<uint64_t> bytes_of_cases(const FuzzConfig& fuzz, const std::vector<std::string>& names,
                                 uint64_t count) {
   uint64_t bytes = 0;

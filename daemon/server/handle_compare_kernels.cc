@@ -1,4 +1,4 @@
-// CompareKernels: what two kernels do differently.
+// CompareKernels: finds what two kernels do differently.
 #include "daemon/measure/compare_kernels.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"

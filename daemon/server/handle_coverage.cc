@@ -1,4 +1,4 @@
-// KernelCoverage: what the corpus and generated cases reach of one kernel.
+// KernelCoverage: measures what the corpus and generated cases cover of one kernel.
 #include <algorithm>
 
 #include "common/base/limits.h"
@@ -17,7 +17,7 @@ namespace {
 
 class KernelCover {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive it.
   KernelCover(const KernelConfig& kernel, Project& project, Call& call, JobControl& control)
       : kernel_(kernel), project_(project), call_(call), control_(control) {}
 
@@ -66,7 +66,7 @@ class KernelCover {
       if (control_.cancel) return ok_status();
       const auto outcome =
           project_.campaign().run_one(op, plan, {.extras = Extra::CoverageLines}, call_.claim);
-      // The generated cases tell of a kernel that cannot run.
+      // A kernel that cannot run is reported by the generated cases.
       if (!outcome) continue;
       const uint64_t before = reply_.cases;
       count(*outcome);
@@ -115,7 +115,7 @@ class KernelCover {
   JobControl& control_;
   CoverageMap map_;
   KernelCoverageReply reply_;
-  uint64_t others_ = 0;  ///< Cases that ran on another variant.
+  uint64_t others_ = 0;  ///< Cases that ran another variant.
 };
 
 Reply cover(const KernelCoverageRequest& request, Call& call, JobControl& control) {

@@ -1,4 +1,4 @@
-// Explain: a stored failure again with shadow execution.
+// Explain: runs a stored failure again with shadow execution.
 #include "daemon/case/reproduction.h"
 #include "daemon/explain/case_explanation.h"
 #include "daemon/server/handlers.h"

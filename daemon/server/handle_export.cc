@@ -1,4 +1,4 @@
-// ExportCase: a stored failure with everything that a program without a daemon needs to run it.
+// ExportCase: returns a stored failure with everything that a standalone program needs to run it.
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/server/handlers.h"
@@ -37,7 +37,7 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   reply.result = *std::move(failure);
   reply.version = GPUEMU_VERSION;
   reply.arch = call.context.arch;
-  reply.inputs.merge(outcome->extras.tensors->inputs);  // Beside what outputs begin with.
+  reply.inputs.merge(outcome->extras.tensors->inputs);  // Beside the initial values of outputs.
   return reply;
 }
 

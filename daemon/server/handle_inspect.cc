@@ -1,4 +1,4 @@
-// `gpuemu lint`: measures kernels of the project or files, judges them, keeps the metrics.
+// `gpuemu lint`: measures kernels of the project or in files, judges them, and stores the metrics.
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -50,7 +50,7 @@ Status check(const InspectRequest& request, const Config& config) {
   return ok_status();
 }
 
-/// Two files may have kernels of one name; each keeps its metrics apart.
+/// Renames results so that kernels of the same name in two files keep separate metrics.
 void tell_apart(std::vector<LintResult>& results) {
   std::set<std::string> seen, twice;
   for (const LintResult& one : results) {
@@ -64,12 +64,12 @@ void tell_apart(std::vector<LintResult>& results) {
   }
 }
 
-/// What is measured: kernels of the project, then files.
+/// The items to measure: kernels of the project, then files.
 struct Subjects {
   std::vector<const KernelConfig*> kernels;
   std::vector<std::string> files;
   std::optional<std::string>
-      as_kernel;  ///< The files are this kernel's, whether it is listed or not.
+      as_kernel;  ///< The files belong to this kernel, whether it is listed or not.
   size_t size() const { return kernels.size() + files.size(); }
 };
 
@@ -84,7 +84,7 @@ std::vector<LintResult> inspect_one_file(const Config& config, const Subjects& s
   return inspect_kernel(config, kernel, options);
 }
 
-/// Compilers are processes of their own: as many at a time as there are processors.
+/// Runs as many compilers at a time as there are processors; each is a separate process.
 std::vector<std::vector<LintResult>> inspect_all(const Config& config, const Subjects& subjects,
                                                  const InspectOptions& options,
                                                  JobControl& control) {

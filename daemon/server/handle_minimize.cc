@@ -1,4 +1,4 @@
-// Minimize: the smallest case of the same op that fails in the same way; every trial runs the
+// Minimize: finds the smallest case of the same op that fails in the same way; every trial runs the
 // kernel.
 #include <algorithm>
 #include <cmath>
@@ -20,14 +20,14 @@ namespace {
 constexpr const char* kSometimes =
     "another run of this very case passed: it fails in some runs only, as a race does";
 
-/// NaN, an infinity or a number: a failure of one is not that of another.
+/// Classifies a value: NaN, infinity or a number. Failures with different classes are different.
 const char* class_of(const std::optional<double>& value) {
   if (!value) return "-";
   if (std::isnan(*value)) return "nan";
   return std::isfinite(*value) ? "finite" : *value > 0 ? "+inf" : "-inf";
 }
 
-/// Whether the element that failed is the last of its row or column and not the first: the tail.
+/// Returns whether the failing element is the last of its row or column, and not the first.
 bool is_at_tail(const CasePlan& plan, const ValidationFailure& failure) {
   const auto output = std::ranges::find(plan.outputs, failure.output, &CaseTensor::name);
   if (!failure.index || *failure.index <= 0 || output == plan.outputs.end()) return false;
@@ -38,12 +38,12 @@ bool is_at_tail(const CasePlan& plan, const ValidationFailure& failure) {
   return (columns > 1 && column == columns - 1) || (rows > 1 && row == rows - 1);
 }
 
-/// What must stay the same while a case shrinks: the kind of the first finding, the output and line
-/// it is about, and the class of its element.
+/// What must stay the same while a case shrinks: the kind of the first finding, its output and
+/// line, and the class of its element.
 struct FailureClass {
-  std::string text;  ///< All but the place of the element.
-  bool at_tail =
-      false;  ///< A small case has nothing but ends: only what began inside may go there.
+  std::string text;      ///< Everything except the position of the element.
+  bool at_tail = false;  ///< In a small case every element is at an end, so only a failure that was
+                         ///< inside may move there.
 
   static FailureClass of(const CasePlan& plan, const ValidationResult& result) {
     const ValidationFailure& first = result.failures.front();
@@ -57,7 +57,7 @@ struct FailureClass {
   }
 };
 
-/// Names the inputs that are kept with a case.
+/// Identifies the inputs that are stored with a case.
 std::string stored_label(const CasePlan& plan) {
   std::string label;
   if (!plan.stored) return label;
@@ -68,7 +68,7 @@ std::string stored_label(const CasePlan& plan) {
   return label;
 }
 
-/// Tells the cases of one search apart.
+/// Distinguishes the cases of one search.
 std::string label_of(const CasePlan& plan) {
   std::string label =
       fmt::format("{} {} {}", name_of(plan.value_strategy), plan.value_scale, name_of(plan.layout));
@@ -83,7 +83,7 @@ class Trials {
   Trials(const OpConfig& op, CasePlan plan, Project& project, Call& call, JobControl& control)
       : op_(op), plan_(std::move(plan)), project_(project), call_(call), control_(control) {}
 
-  /// What the case's failure is; nothing when it passes or cannot be made.
+  /// Returns how the case fails; nothing if it passes or cannot be made.
   std::optional<FailureClass> run(const CasePlan& plan) {
     ++control_.done;
     auto outcome = project_.campaign().run_one(op_, plan, {}, call_.claim);
@@ -93,19 +93,19 @@ class Trials {
     failed_.insert_or_assign(label_of(plan), std::move(outcome->result));
     return found;
   }
-  /// How the case failed. REQUIRES: run() has found that it fails.
+  /// Returns how the case failed. Requires that run() found that it fails.
   const ValidationResult& failure_of(const CasePlan& plan) const {
     const auto found = failed_.find(label_of(plan));
     GPUEMU_CHECK(found != failed_.end());
     return found->second;
   }
-  /// Whether it fails in another run too, as far as that can be run.
+  /// Returns whether it fails again in another run; true if it cannot be run.
   bool fails_again(const CasePlan& plan) {
     const auto outcome = project_.campaign().run_one(op_, plan, {}, call_.claim);
     return !outcome || !outcome->result.passed;
   }
   bool is_cancelled() const { return control_.cancel; }
-  /// The wanted class's text where the choice fails in that way.
+  /// Returns the class's text if the choice fails in that way.
   std::optional<std::string> run_choice(const CaseChoice& choice, const FailureClass& wanted) {
     const auto smaller = with_choice(choice);
     if (!smaller) return std::nullopt;
@@ -142,10 +142,10 @@ class Trials {
   Project& project_;
   Call& call_;
   JobControl& control_;
-  std::map<std::string, ValidationResult> failed_;  ///< By label_of.
+  std::map<std::string, ValidationResult> failed_;  ///< By label_of().
 };
 
-/// What of the op's schema a smaller case must keep to.
+/// Returns what a smaller case must satisfy according to the op's schema.
 CaseSearch search_of(const OpConfig& op) {
   CaseSearch search;
   for (const DimSpec& dim : op.dims) {
@@ -161,7 +161,7 @@ CaseSearch search_of(const OpConfig& op) {
   for (const AttrSpec& attr : op.attrs) search.attrs[attr.name] = attr.values;
   for (const auto* specs : {&op.inputs, &op.outputs}) {
     for (const TensorSpec& spec : *specs) {
-      // Single ones of them cannot change: the others would be wrong beside them.
+      // Single values of these inputs cannot change, because of the rule on the others.
       if (spec.distinct || spec.sorted) search.simplest[spec.name] = NAN;
       if (!spec.range || spec.distinct || spec.sorted) continue;
       search.simplest[spec.name] = std::clamp(0.0, spec.range->first, spec.range->second);
@@ -170,7 +170,7 @@ CaseSearch search_of(const OpConfig& op) {
   return search;
 }
 
-/// Seeds of minimized cases are derived, so that they never stand for the original.
+/// Derives seeds for minimized cases, so that they never equal the original's.
 uint64_t minimized_seed_of(uint64_t seed, const CasePlan& start, const CasePlan& plan) {
   std::string label;
   for (const auto& [name, value] : plan.dims) label += fmt::format("{}={},", name, value);
@@ -190,7 +190,7 @@ bool same_inputs(const CasePlan& before, const CasePlan& after) {
   return before.stored && *before.stored == *after.stored;
 }
 
-/// What was made simpler beside the dims, one line each.
+/// Describes what became simpler besides the dims, one line each.
 std::vector<std::string> changes_between(const CasePlan& before, const CasePlan& after) {
   std::vector<std::string> lines;
   const auto changed = [&lines](const std::string& what, const auto& from, const auto& to) {
@@ -207,11 +207,11 @@ struct Smallest {
   CasePlan plan;
   uint64_t trials = 0;
   std::map<std::string, double> simplest;
-  ValidationResult failure;  ///< How it failed when it was tried.
+  ValidationResult failure;  ///< How it failed in its trial.
   std::vector<std::string> notes;
 };
 
-/// Stores the smaller case as a failure of its own and fills the reply.
+/// Stores the smaller case as a separate failure, and fills in the reply.
 Reply finish(const OpConfig& op, const ValidationResult& original, Smallest found, Call& call) {
   const auto start = plan_from(op, *original.repro_info);
   if (!start) return error_reply(start.error());
@@ -288,7 +288,7 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
   auto smallest = trials.with_choice(minimum.choice);
   if (!smallest) return error_reply(smallest.error());
   Smallest found{*smallest, minimum.trials, search.simplest, trials.failure_of(*smallest), {}};
-  // What a race or a time limit decides may come out otherwise every time.
+  // A failure that depends on a race or a time limit may not occur every time.
   if (!trials.is_cancelled() && !trials.fails_again(*smallest)) {
     found.notes.emplace_back(kSometimes);
   }

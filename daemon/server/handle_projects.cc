@@ -1,4 +1,4 @@
-// Lists the projects of a daemon, sets the default one, and moves and deletes their records.
+// Lists the daemon's projects, sets the default one, and moves or deletes their records.
 #include <filesystem>
 
 #include "common/base/project_id.h"
@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// The number of ops in its gpuemu.toml; 0 when that cannot be read.
+/// Returns the number of ops in its gpuemu.toml; 0 if it cannot be read.
 uint64_t count_ops(OpenProjects& projects, const StoredProject& project) {
   if (project.path.empty()) return 0;
   if (const auto watch = projects.watch_of(project.id)) {
@@ -36,7 +36,8 @@ Result<ProjectInfo> info_of(OpenProjects& projects, const StoredProject& project
   return info;
 }
 
-/// The id of the project that a path or an id names, or of the records in it of whoever asks.
+/// Returns the id of the project that a path or an id names, in the record space of the requesting
+/// user.
 std::string id_of(const std::string& named, const Call& call) {
   const std::string project =
       named.starts_with('/') ? project_id(canonical_path(named)) : project_of_space(named);
@@ -58,7 +59,7 @@ std::optional<ErrorReply> unless_known(const std::string& named, const Call& cal
       fmt::format("no project '{}'; there are: {}; `gpuemu projects` lists them", named, ids)};
 }
 
-/// Returns an error while jobs use the project: what they write meanwhile would be lost.
+/// Returns an error while jobs use the project, because their later writes would be lost.
 std::optional<ErrorReply> unless_resting(OpenProjects& projects, const std::string& id) {
   if (!projects.is_working(id)) return std::nullopt;
   return ErrorReply{
@@ -66,7 +67,7 @@ std::optional<ErrorReply> unless_resting(OpenProjects& projects, const std::stri
       fmt::format("the project {} has running jobs; wait for them or cancel them", id)};
 }
 
-/// Whether the project has no records.
+/// Returns whether the project has no records.
 Result<bool> is_empty(OpenProjects& projects, const std::string& id) {
   const auto store = GPUEMU_TRY(projects.stores().of(id));
   const uint64_t records = GPUEMU_TRY(store->count_results()) + GPUEMU_TRY(store->count_failures());

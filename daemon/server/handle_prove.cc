@@ -1,4 +1,4 @@
-// Prove: which accesses of the kernels stay inside of their tensors.
+// Prove: finds which accesses of the kernels are provably in bounds of their tensors.
 #include "daemon/measure/prove_accesses.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"

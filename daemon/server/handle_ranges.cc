@@ -1,5 +1,5 @@
 // GetCorpus, StoreResults, FinishFuzz and FinishTests: what one daemon does for a run whose cases
-// several daemons run in ranges.
+// are distributed over several daemons.
 #include <iterator>
 #include <memory>
 
@@ -15,7 +15,7 @@
 namespace gpuemu {
 namespace {
 
-/// The entries that are kept, each with its stored result.
+/// Returns the entries to keep, each with its stored result.
 Result<CorpusEntries> kept_entries(std::vector<CorpusEntry> found, const OpConfig& op,
                                    Store& store) {
   CorpusEntries entries;

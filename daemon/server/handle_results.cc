@@ -1,4 +1,4 @@
-// Stored results, failures and baselines of results.
+// Stored results, failures, and baselines of results.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -15,7 +15,7 @@
 namespace gpuemu {
 namespace {
 
-// What one comparison looks at, as the protocol says.
+// Limit of a comparison, as documented in the protocol.
 constexpr size_t kComparedMax = 1000;
 
 size_t bounded(uint64_t limit) {
@@ -24,7 +24,7 @@ size_t bounded(uint64_t limit) {
 
 using List = std::function<Result<std::vector<ValidationResult>>(Store&)>;
 
-/// The newest of the projects that the call asks for, `limit` at most.
+/// Returns the newest records of the requested projects, at most `limit`.
 Reply list_newest(const Call& call, size_t limit, const List& list) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
@@ -50,7 +50,7 @@ Reply list_newest(const Call& call, size_t limit, const List& list) {
 Reply handle(const GetResultRequest& request, Call& call) {
   const auto stores = listed_stores(call);
   if (!stores) return error_reply(stores.error());
-  // The daemon's user gets those of others where there is none of the same seed.
+  // The daemon's user gets other users' results if there is no own one with the seed.
   auto result = call.context.store.result(request.seed, request.op_name);
   for (const ListedStore& one : *stores) {
     if (result || result.error().code != ErrorCode::NotFound) break;
@@ -127,14 +127,14 @@ Reply handle(const StoreBaselineRequest& request, Call& call) {
   }
   auto results = call.context.store.list_results(std::numeric_limits<size_t>::max());
   if (!results) return error_reply(results.error());
-  // The database may be that of other projects too, and hold ops that this one had once.
+  // The database may be shared with other projects, and contain ops that this one no longer has.
   if (const auto project = open_project(call); project && !(*project)->config().ops.empty()) {
     const Config& config = (*project)->config();
     std::erase_if(*results, [&](const ValidationResult& one) {
       return config.find_op(one.op_name) == nullptr;
     });
   }
-  // A comparison looks at verdicts and differences only.
+  // A comparison only uses verdicts and differences.
   for (ValidationResult& result : *results) result.repro_info.reset();
   const Status stored = call.context.store.put_baseline(request.tag, *results);
   if (!stored) return error_reply(stored.error());

@@ -1,4 +1,4 @@
-// Opens, changes, closes and lists sessions, and tells what devices do.
+// Opens, changes, closes and lists sessions, and reports what devices do.
 #include <array>
 
 #include <unistd.h>
@@ -20,9 +20,9 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
 }
 
-/// The workers of one backend, whichever projects they belong to: a device has one for each.
+/// The workers of one backend, for all projects: a device has one worker for each.
 struct Backend {
-  const Lanes* lanes = nullptr;  ///< The first that has it.
+  const Lanes* lanes = nullptr;  ///< The first that has the backend.
   size_t queue = 0;
   std::vector<WorkerActivity> workers;
 

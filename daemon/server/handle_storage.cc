@@ -1,4 +1,4 @@
-// Counts, prunes, compacts, verifies and copies what is stored of all projects.
+// Counts, prunes, compacts, verifies and copies the stored records of all projects.
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/server/storage_requests.h"
@@ -20,7 +20,7 @@ Result<StorageScope> scope_of(const Call& call) {
   return scope;
 }
 
-/// A client that asks again after a while waits for the same answer.
+/// A client that repeats the request while it runs gets the same answer.
 template <typename Work>
 Reply once(Call& call, const Work& work) {
   return call.context.jobs.run(call.key, [&](JobControl&) { return Reply(work()); });

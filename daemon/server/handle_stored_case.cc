@@ -1,4 +1,4 @@
-// Reproduce and GetCase: a stored failure made again from its seed.
+// Reproduce and GetCase: regenerate a stored failure from its seed.
 #include "common/codec/json_codec.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
@@ -12,7 +12,7 @@
 namespace gpuemu {
 namespace {
 
-/// A failure of a generated kernel case, run again with the configuration of now.
+/// Runs a failure of a generated kernel case again with the current configuration.
 Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Project& project,
                         const ReproduceRequest& request, Call& call) {
   const auto plan = plan_from(op, *failure.repro_info);
@@ -24,7 +24,7 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   auto outcome = project.campaign().run_one(op, *plan, settings, call.claim);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
-  // Lists of failures then say whether it passes now.
+  // Lists of failures then show whether it passes now.
   if (const Status kept = call.context.store.put_result(outcome->result, false); !kept) {
     return error_reply(kept.error());
   }
@@ -50,7 +50,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   auto failure = find_failure(call, request.seed, request.op_name);
   if (!failure) return error_reply(failure.error());
   if (failure->repro_info && !failure->repro_info->program_folder.empty()) {
-    // The client runs the folder: ops of programs are not those of gpuemu.toml.
+    // The client runs the folder: a program's ops are not in gpuemu.toml.
     return ReproduceResultReply{.result = *std::move(failure), .rerun = false};
   }
   auto project = open_project(call);
@@ -77,7 +77,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
     return ReproduceResultReply{
         .result = std::move(again), .inputs = *std::move(inputs), .rerun = true};
   }
-  // A client ran it, or its op is gone from gpuemu.toml: there is nothing to run it with.
+  // A client ran it, or its op is gone from gpuemu.toml, so it cannot be run here.
   return ReproduceResultReply{
       .result = *std::move(failure), .inputs = *std::move(inputs), .rerun = false};
 }

@@ -1,4 +1,4 @@
-// ValidateOp and SubmitOutput: the client ran the op, the daemon judges.
+// ValidateOp and SubmitOutput: the client ran the op, the daemon judges the output.
 #include <array>
 #include <bit>
 #include <cmath>
@@ -23,7 +23,7 @@ struct Submission {
   std::optional<double> atol, rtol;
 };
 
-/// What the client accepts beyond the op's own tolerance; nothing where it does not say.
+/// Returns the tolerance that the client accepts beyond the op's own; nothing if it sets none.
 Result<std::optional<Tolerance>> wider_of(const Submission& submission) {
   if (!submission.atol && !submission.rtol) return std::optional<Tolerance>();
   Tolerance wider;
@@ -39,7 +39,7 @@ Result<std::optional<Tolerance>> wider_of(const Submission& submission) {
   return std::optional(wider);
 }
 
-/// Tells submissions of one seed apart by what they ran on.
+/// Distinguishes submissions with the same seed by their inputs.
 uint64_t digest_of(const NamedTensors& inputs) {
   std::array<uint8_t, 8> digest{};
   const auto view = [](const auto* data, size_t count) {
@@ -54,7 +54,7 @@ uint64_t digest_of(const NamedTensors& inputs) {
   return std::bit_cast<uint64_t>(digest);
 }
 
-/// The verdict, stored; or the reply that says why there is none.
+/// Returns the verdict after storing it, or the reply that explains why there is none.
 std::variant<ValidationResult, ErrorReply> judge(const Submission& submission, Call& call) {
   auto project = open_project(call);
   if (!project) return config_error(project.error());

@@ -1,4 +1,4 @@
-// Tapes: appending to them, asking what has become of them, fetching tensors.
+// Tapes: append to them, query their state, fetch tensors.
 #include <algorithm>
 #include <chrono>
 
@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-/// How long one TapeStatus may wait; the client asks again.
+/// Longest wait of one TapeStatus; the client then repeats it.
 constexpr uint64_t kStatusWaitMsMax = 60'000;
 
 TapeClient client_of(const Call& call) { return {call.session->number(), call.user, call.session}; }

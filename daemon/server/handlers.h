@@ -1,4 +1,4 @@
-// One handler per request; std::visit over Request picks it, so a request without one does not
+// One handler per request. std::visit over Request selects it, so a request without one does not
 // link.
 #pragma once
 
@@ -18,50 +18,50 @@ class Project;
 class Store;
 struct Config;
 
-/// What a handler knows beside the request: the context and the message's own text, which names
+/// A handler's input besides the request: the context, and the message's own text, which identifies
 /// repeated requests.
 struct Call {
   ServerContext& context;
   std::string key;
-  std::shared_ptr<const void> held = {};  ///< What `context` belongs to.
-  bool names_project = false;             ///< Comes from a client that tells notes to its user.
-  bool all_projects = false;              ///< Asked for "*": lists what is stored of all projects.
-  LaneClaim claim = {};                   ///< For lanes; null: of no session.
-  std::shared_ptr<LaneSession> session = {};  ///< That asks; null: of none.
-  bool names_session = false;                 ///< By its secret.
+  std::shared_ptr<const void> held = {};  ///< Keeps `context` alive.
+  bool names_project = false;  ///< The client names its project, so it shows notes to its user.
+  bool all_projects = false;   ///< Requested as "*": lists stored records of all projects.
+  LaneClaim claim = {};        ///< For slots; null: no session.
+  std::shared_ptr<LaneSession> session = {};  ///< The requesting session; null: none.
+  bool names_session = false;                 ///< Identified by its secret.
   ClientPeer peer = {};
-  std::string user = {};          ///< Who asks; "": the daemon's user, or root.
-  std::string_view request = {};  ///< Its type.
+  std::string user = {};          ///< The requesting user; "": the daemon's user, or root.
+  std::string_view request = {};  ///< Type of the request.
 };
 
-/// `Reply handle(const PingRequest& request, Call& call)`, and so on for every request. The reply
-/// is that of the request's traits, JobStartedReply or ErrorReply.
+/// Declares `Reply handle(const PingRequest& request, Call& call)`, and so on for every request.
+/// The reply is the one of the request's traits, JobStartedReply or ErrorReply.
 #define GPUEMU_HANDLER(name, ...) Reply handle(const name##Request& request, Call& call);
 GPUEMU_REQUESTS(GPUEMU_HANDLER)
 #undef GPUEMU_HANDLER
 
-/// The project as it is now. ConfigError's text when gpuemu.toml is wrong.
+/// Returns the current project. Fails with the text of ConfigError if gpuemu.toml is invalid.
 Result<std::unique_ptr<Project>> open_project(Call& call);
-/// What a request says instead of keys of gpuemu.toml, of all ops.
+/// Settings in a request that replace keys of gpuemu.toml, for all ops.
 struct ProjectOverrides {
   std::optional<uint64_t> max_elements;
   bool strict = false;
 };
 Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectOverrides& overrides);
-/// An error of open_project as a reply.
+/// Converts an error of open_project() to a reply.
 ErrorReply config_error(const Error& error);
-/// What a listing reads.
+/// A store that a listing reads.
 struct ListedStore {
   std::string project;  ///< Its id.
-  std::string user;     ///< Owner of the records; "" where the daemon has one user.
+  std::string user;     ///< Owner of the records; "" if the daemon has a single user.
   std::shared_ptr<Store> store;
 };
-/// The stores of the projects that the call asks for: those of whoever asks, of all users for the
-/// daemon's.
+/// Returns the stores of the requested projects: the requesting user's own; for the daemon's user,
+/// those of all users.
 Result<std::vector<ListedStore>> listed_stores(const Call& call);
-/// OpNotFound with the names there are, and the open projects that have it.
+/// Returns OpNotFound with the existing names, and the open projects that have the op.
 ErrorReply op_not_found(const Call& call, const Config& config, const std::string& name);
-/// How a request wants its work to run.
+/// How the request's work runs.
 struct JobOptions {
   bool as_job = false;
   std::optional<uint64_t> lease_ms;
@@ -71,18 +71,18 @@ template <class R>
 JobOptions job_options(const R& request) {
   return {request.stream, request.lease_ms};
 }
-/// Where kernels run now, as reports say it: "local" in the daemon; "" in workers.
+/// Returns where kernels run, for reports: "local" in the daemon, "" in workers.
 std::string execution_now(const SlotPool& slots);
-/// The reply of `work`, which says where its kernels ran, or the number of the job that runs it.
+/// Returns the reply of `work`, with where its kernels ran, or the number of the job that runs it.
 Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work);
-/// Busy, with the time after which it may be sent again.
+/// Returns Busy, with the time after which the request may be repeated.
 ErrorReply busy(std::string message);
-/// One failure as a line of a job's log.
+/// Formats a failure as a line of a job's log.
 std::string log_line(const ValidationResult& failure);
-/// Leaves out input snapshots (clients may miss them) where all of them would make a reply that is
-/// too large. Reproduce still finds every one.
+/// Drops input snapshots (which clients must tolerate) if all of them would make the reply too
+/// large. Reproduce still finds each one.
 void bound_snapshots(std::vector<ValidationResult>& results);
-/// A fresh seed from the operating system.
+/// Returns a random seed from the operating system.
 uint64_t fresh_seed();
 
 }  // namespace gpuemu

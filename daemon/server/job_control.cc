@@ -1,4 +1,4 @@
-// What running work tells and is told.
+// Progress, log and cancellation of running work.
 #include <utility>
 
 #include "daemon/server/job_table.h"
@@ -6,11 +6,11 @@
 namespace gpuemu {
 namespace {
 
-// Lines of a job's log: the first failures tell the story, all of them are in storage.
+// Lines of a job's log: the first failures are enough, all of them are stored.
 constexpr size_t kLogLinesMax = 1000;
-// Failed cases that wait for a client which fetches them several times a second.
+// Failed cases kept for a client, which fetches them several times a second.
 constexpr size_t kFailuresHeldMax = 1024;
-// Between two lines about the progress of compiling, which leave room for the failures.
+// Interval between progress lines about compiling, which leave room for failures.
 constexpr std::chrono::milliseconds kCompilingTold{500};
 constexpr size_t kCompilingLinesMax = kLogLinesMax / 2;
 

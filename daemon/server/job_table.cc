@@ -20,19 +20,19 @@ namespace {
 // Finished jobs whose result a slow client may still fetch.
 constexpr size_t kFinishedJobsKept = 64;
 constexpr uint64_t kStatusWaitMillisecondsMax = 10'000;
-// Between two looks at jobs that nobody may be waiting for.
+// Interval at which expired leases are checked.
 constexpr std::chrono::milliseconds kLeaseLook{200};
-// For clients that ask for a job to get its result from a daemon that stops.
+// Time for polling clients to fetch the results of their jobs from a stopping daemon.
 constexpr std::chrono::milliseconds kToldMax{1000}, kToldLook{5};
-// Ids of one daemon's jobs lie so close together.
+// Ids of one daemon's jobs differ only in these bits.
 constexpr unsigned kJobIdBits = 16;
 
-/// The line as published clients read it.
+/// Formats the line for published clients.
 std::string published(const JobLine& line) {
   return line.kind == JobLineKind::Warning ? fmt::format("warning: {}", line.text) : line.text;
 }
 
-/// A reply of work that was ended early must not look like one of work that was done.
+/// Marks the reply of stopped work, so that it does not look complete.
 void mark_incomplete(Reply& reply, const std::string& why) {
   std::visit(
       [&](auto& one) {
@@ -42,7 +42,7 @@ void mark_incomplete(Reply& reply, const std::string& why) {
       reply);
 }
 
-/// Adds why the job was stopped to the error or to the report of what it found until then.
+/// Adds why the job was stopped to the error, or to the report of what it found until then.
 void mark_stopped(Reply& reply, WireErrorCode code, const std::string& why) {
   std::visit(
       [&](auto& one) {
@@ -63,8 +63,8 @@ void mark_stopped(Reply& reply, WireErrorCode code, const std::string& why) {
 
 struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
   JobControl control;
-  JobOrigin origin;                      ///< Without the claim, which lasts as long as the work.
-  std::string session;                   ///< The name.
+  JobOrigin origin;     ///< Without the claim, which only lasts as long as the work.
+  std::string session;  ///< Name of the session.
   std::weak_ptr<LaneUse> claim_of_work;  ///< Set before the work begins.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::chrono::system_clock::time_point start_date = std::chrono::system_clock::now();
@@ -73,19 +73,19 @@ struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
   std::mutex mutex;
   std::condition_variable changed;
   bool finished = false;                        // Guarded by mutex.
-  std::chrono::steady_clock::time_point asked;  // When status() was last called; guarded by mutex.
-  bool told = false;                            // The result; guarded by mutex.
+  std::chrono::steady_clock::time_point asked;  // Time of the last status(); guarded by mutex.
+  bool told = false;                            // The result was fetched; guarded by mutex.
   Reply reply = OkReply{};                      // Guarded by mutex.
-  /// Guarded by the table's mutex. Nobody's question is under way when the time runs out.
+  /// Guarded by the table's mutex. Does not expire while a status() is waiting.
   std::optional<std::chrono::milliseconds> lease;
   std::chrono::steady_clock::time_point lease_end;
 
-  /// Listens to what stops the claim.
+  /// Stops the job when its claim is stopped.
   void follow(LaneUse& use) {
     use.on_stop([weak = weak_from_this()](const LaneStop& stop) {
       const auto job = weak.lock();
       if (job == nullptr) return;
-      if (stop.why == LaneStop::Why::WorkEnded) return;  // By stop() below.
+      if (stop.why == LaneStop::Why::WorkEnded) return;  // Caused by stop() below.
       const JobStop why = stop.why == LaneStop::Why::LimitReached  ? JobStop::LimitReached
                           : stop.why == LaneStop::Why::DaemonStops ? JobStop::DaemonStops
                                                                    : JobStop::SessionEnded;
@@ -93,7 +93,7 @@ struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
     });
   }
 
-  /// Asks the work to end, and what of it waits for a lane to wait no longer.
+  /// Asks the work to end, and cancels its waits for slots.
   void stop(JobStop why) {
     control.stop(why);
     if (const LaneClaim use = claim_of_work.lock()) {
@@ -106,7 +106,7 @@ struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
     if (claim != nullptr) follow(*claim);
     try {
       answer = work(control);
-    } catch (const std::exception& surprise) {  // The last net: a job must not end the daemon.
+    } catch (const std::exception& surprise) {  // The last resort: a job must not end the daemon.
       answer = ErrorReply{WireErrorCode::InternalError, surprise.what()};
     }
     if (claim != nullptr) {
@@ -124,7 +124,7 @@ struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
     changed.notify_all();
   }
 
-  /// REQUIRES: mutex is held.
+  /// Requires mutex to be held.
   JobState state() const {
     if (!finished) return JobState::Running;
     if (control.is_stopped() || control.is_limited()) return JobState::Failed;
@@ -139,8 +139,8 @@ struct JobTable::Job : std::enable_shared_from_this<JobTable::Job> {
   }
 };
 
-/// Ids of another daemon are other ones: a client that outlives its daemon must not get the result
-/// of somebody's job from the next.
+/// Starts at a random id: a client that outlives its daemon must not get another job's result from
+/// the next daemon.
 JobTable::JobTable() : next_id_((uint64_t{std::random_device()()} << kJobIdBits) + 1) {}
 
 JobTable::~JobTable() { stop(); }
@@ -169,7 +169,7 @@ void JobTable::forget_old() {
 
 Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, JobOrigin origin) {
   const std::lock_guard lock(mutex_);
-  // What a job works with is about to go.
+  // The resources of jobs are about to be destroyed.
   if (stopping_) return error(ErrorCode::Unavailable, "the daemon is stopping; ask the next one");
   forget_old();
   if (running_jobs() >= kRequestsUnfinishedMax) {
@@ -191,7 +191,8 @@ Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, Jo
   try {
     job->thread = std::thread(
         [raw = job.get(), work = std::move(work), claim] { raw->perform(work, claim); });
-  } catch (const std::system_error& refused) {  // The standard library says so without a thread.
+    // The error of the standard library if there is no thread.
+  } catch (const std::system_error& refused) {
     return error(ErrorCode::ResourceExhausted,
                  "the system has no thread for another job: {}; wait for a job to end",
                  refused.what());
@@ -241,7 +242,7 @@ Status JobTable::set_lease(Job& job, std::optional<uint64_t> lease_ms) {
   return ok_status();
 }
 
-/// From the latest moment at which the question that is under way can be answered.
+/// Starts at the latest time at which the status() in progress can be answered.
 void JobTable::renew_lease(Job& job, uint64_t wait_ms) {
   if (!job.lease || stopping_) return;
   const auto wait = std::chrono::milliseconds(
@@ -251,7 +252,7 @@ void JobTable::renew_lease(Job& job, uint64_t wait_ms) {
   try {
     lease_watch_ = std::thread([this] { watch_leases(); });
   } catch (const std::system_error&) {
-    job.lease.reset();  // Then the job goes on, as one without a lease does.
+    job.lease.reset();  // The job then continues without a lease.
   }
 }
 
@@ -345,7 +346,7 @@ Status JobTable::cancel(uint64_t job_id) {
   return ok_status();
 }
 
-/// Whoever has asked for a job a moment ago asks again soon.
+/// A client that has just polled a job will poll again soon.
 void JobTable::wait_until_told() {
   const auto start = std::chrono::steady_clock::now(), deadline = start + kToldMax;
   const auto is_waited_for = [&](const auto& entry) {
@@ -373,7 +374,7 @@ void JobTable::stop() {
     leases_changed_.notify_all();
   }
   if (watch.joinable()) watch.join();
-  // All are asked before any is waited for: they end at the same time.
+  // Ask all of them before waiting for any, so that they end at the same time.
   for (auto& [id, job] : jobs) {
     const std::lock_guard lock(job->mutex);
     if (!job->finished) job->stop(JobStop::DaemonStops);

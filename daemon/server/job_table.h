@@ -1,4 +1,4 @@
-// Long work: started by a request, watched and cancelled by others. Thread-safe.
+// Long-running work: started by one request, watched and cancelled by others. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -20,67 +20,67 @@
 
 namespace gpuemu {
 
-/// Who ended a job before its work was done.
+/// Why a job was stopped before its work was done.
 enum class JobStop { None, Cancelled, Abandoned, DaemonStops, SessionEnded, LimitReached };
 
-/// What running work tells and is told. Members may be used by any thread.
+/// Progress, log and cancellation of running work. Thread-safe.
 class JobControl {
  public:
   std::atomic<bool> cancel{false};  ///< Set by stop().
   std::atomic<uint64_t> done{0}, total{0}, failures{0};
-  uint64_t job = 0;  ///< Later work has a larger number; that of the job where it runs as one.
+  uint64_t job = 0;  ///< The job's number, which increases from job to job; also set for work that
+                     ///< does not run as a job.
 
-  /// Asks the work to end. The first reason counts; `limit` says which limit was reached.
+  /// Asks the work to end. The first reason counts; `limit` names the limit that was reached.
   void stop(JobStop why, const std::string& limit = "");
-  /// "the run was cancelled after 3 of 50 steps" or "the daemon was stopped; 3 of 50 cases had
-  /// run";
-  /// "" when nobody asked the work to end.
+  /// Returns for example "the run was cancelled after 3 of 50 steps" or "the daemon was stopped; 3
+  /// of 50 cases had run"; "" if the work was not asked to end.
   std::string incomplete() const;
-  /// Whether the work was asked to end because the daemon ends.
+  /// Returns whether the work was stopped because the daemon ends.
   bool is_stopped() const { return stop_ == JobStop::DaemonStops; }
   bool is_limited() const { return stop_ == JobStop::LimitReached; }
-  /// Counts a failure and adds a line about it to the job's log, which keeps the first ones.
+  /// Counts a failure and adds a line to the job's log, which keeps the first ones.
   void failed(std::string line);
-  /// Counts a failing case, adds a line and an event.
+  /// Counts a failing case, and adds a line and an event.
   void failed(std::string line, const ValidationResult& result);
   void op_started(const std::string& op_name, DType dtype);
-  /// Counts alone; cases are left out.
+  /// Reports counts only, no cases.
   void op_finished(const OpTestReport& report);
   /// Adds a warning to the job's log.
   void warn(const std::string& text);
-  /// Adds how many kernels are compiled, for whoever asks for the log while it lasts; not in the
-  /// first moment, as kernels that are in the cache take no time.
+  /// Adds a line with the number of compiled kernels, for clients that poll the log meanwhile. Not
+  /// immediately, because cached kernels take no time.
   void compiling(size_t ready, size_t wanted);
-  /// The job's log from line number `from` on.
+  /// Returns the job's log from line number `from` on.
   std::vector<JobLine> lines(uint64_t from);
-  /// Events from number `from` on; those before it are forgotten. While too many wait to be
-  /// fetched, failed cases are counted only.
+  /// Returns the events from number `from` on, and drops earlier ones. While too many wait to be
+  /// fetched, failed cases are only counted.
   std::vector<JobEvent> events(uint64_t from);
-  /// Nobody will ask for events.
+  /// Drops events from now on, because no client fetches them.
   void forget_events();
 
  private:
-  // REQUIRE: mutex_ is held.
+  // The functions below require mutex_ to be held.
   void add_event(JobEvent event);
   void add_line(JobLine line);
 
   std::atomic<JobStop> stop_{JobStop::None};
   mutable std::mutex mutex_;
-  // All below are guarded by mutex_.
+  // The members below are guarded by mutex_.
   std::vector<JobLine> log_;
   std::deque<JobEvent> events_;
-  uint64_t events_gone_ = 0;  ///< Before the first of events_.
+  uint64_t events_gone_ = 0;  ///< Number of events before the first of events_.
   bool events_wanted_ = true;
   std::string limit_;
-  std::optional<JobLine> compiling_;  ///< A line that no client has asked for yet.
+  std::optional<JobLine> compiling_;  ///< A line not yet fetched.
   std::chrono::steady_clock::time_point told_ = std::chrono::steady_clock::now();
 };
 
-/// The session, the project and the request that a job comes from.
+/// The session, the project and the request of a job.
 struct JobOrigin {
-  LaneClaim claim = {};      ///< Ends the work when it is stopped; null: nobody's.
-  std::string space = {};    ///< Owner of the records it adds, as in stored_project.h.
-  std::string request = {};  ///< Its type.
+  LaneClaim claim = {};      ///< Ends the work when it is stopped; null: none.
+  std::string space = {};    ///< Owner of the records that it adds; see stored_project.h.
+  std::string request = {};  ///< Type of the request.
 };
 
 class JobTable {
@@ -92,38 +92,39 @@ class JobTable {
   JobTable(const JobTable&) = delete;
   JobTable& operator=(const JobTable&) = delete;
 
-  /// Runs `work` on a thread of its own. ResourceExhausted when too many run already or the system
-  /// has no thread for it, Unavailable after stop(). With a lease the job is cancelled when no
-  /// status() follows in that time; InvalidArgument when it is too long.
+  /// Runs `work` on a thread of its own. ResourceExhausted if too many jobs run already or the
+  /// system has no thread for it; Unavailable after stop(). With a lease, the job is cancelled if
+  /// no status() follows in that time; InvalidArgument if the lease is too long.
   Result<uint64_t> start(Work work, std::optional<uint64_t> lease_ms = std::nullopt,
                          JobOrigin origin = {});
-  /// Runs `work` here; a second call with the same `key` while it runs waits for the same answer.
-  /// That is what a client's resend after 60 s needs.
+  /// Runs `work` on the calling thread. A second call with the same `key` while it runs waits for
+  /// the same reply, which handles a client's resend after 60 s.
   Reply run(const std::string& key, const Work& work, const LaneClaim& claim = nullptr);
-  /// All that status() knows, in the order of their start.
+  /// Returns all jobs that status() knows, in the order of their start.
   std::vector<JobInfo> list() const;
-  /// Whether the user, "" for the daemon's, may ask for the job: it is that user's, or unknown.
+  /// Returns whether the user ("" for the daemon's) may access the job: it is that user's, or
+  /// unknown.
   bool is_for(const std::string& user, uint64_t job_id) const;
 
-  /// NotFound for an unknown job, InvalidArgument for a lease that is too long. Waits up to
-  /// wait_ms, bounded, for its end. A job with a lease is cancelled when no other question follows
-  /// in that time: whoever waited for it is gone.
+  /// Returns the job's state, after waiting for its end for up to wait_ms (bounded). NotFound for
+  /// an unknown job, InvalidArgument for a lease that is too long. A job with a lease is cancelled
+  /// if no other poll follows in that time, because its client is gone.
   Result<JobStatusReply> status(const JobStatusRequest& request);
-  /// Asks the job to end; one that has ended stays as it is.
+  /// Asks the job to end. Has no effect on a finished job.
   Status cancel(uint64_t job_id);
-  /// Cancels everything, waits for it, and for whoever is asking for a job to get its result.
+  /// Cancels everything and waits for it, and for polling clients to fetch their results.
   void stop();
   size_t running() const;
-  /// When the oldest of the running jobs began, in microseconds since 1970; the largest number
-  /// when none runs.
+  /// Returns when the oldest running job began, in microseconds since 1970; the largest number if
+  /// none runs.
   uint64_t oldest_start() const;
 
  private:
   struct Job;
   std::shared_ptr<Job> find(uint64_t job_id) const;
-  size_t running_jobs() const;  ///< REQUIRES: mutex_ is held.
+  size_t running_jobs() const;  ///< Requires mutex_ to be held.
   void forget_old();
-  // REQUIRE: mutex_ is held.
+  // Require mutex_ to be held.
   Status set_lease(Job& job, std::optional<uint64_t> lease_ms);
   void renew_lease(Job& job, uint64_t wait_ms);
   void watch_leases();
@@ -134,8 +135,8 @@ class JobTable {
   uint64_t next_id_;                                    // Guarded by mutex_.
   std::map<uint64_t, std::shared_ptr<Job>> jobs_;       // Guarded by mutex_.
   std::map<std::string, std::shared_ptr<Job>> by_key_;  // Guarded by mutex_.
-  std::condition_variable leases_changed_;              // With mutex_: a lease, or stopping_.
-  std::thread lease_watch_;                             // From the first lease on; with mutex_.
+  std::condition_variable leases_changed_;  // With mutex_: a lease changed, or stopping_.
+  std::thread lease_watch_;                 // Started with the first lease; guarded by mutex_.
 };
 
 }  // namespace gpuemu

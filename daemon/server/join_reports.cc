@@ -17,7 +17,7 @@
 namespace gpuemu {
 namespace {
 
-/// The reports of one op in one dtype.
+/// The reports of one op and dtype.
 struct Joined {
   OpTestReport report;
   EvidenceTally evidence;
@@ -51,8 +51,8 @@ void add(OpTestReport piece, Joined& joined) {
   joined.notes.insert(piece.notes.begin(), piece.notes.end());
   if (piece.evidence && piece.evidence->counts) joined.evidence.add(*piece.evidence->counts);
   sum.reference_failed = sum.reference_failed || piece.reference_failed;
-  // The first piece that is broken says why; one in which no kernel took a case says nothing of
-  // the others.
+  // The first broken piece gives the reason. A piece in which no kernel accepted a case says
+  // nothing about the others.
   const bool is_worse = piece.state == OpState::Broken && sum.state != OpState::Broken;
   if (is_worse) set_op_state(sum, OpState::Broken, op_reason(piece));
   if (piece.state == OpState::RunsInClient) {
@@ -77,8 +77,8 @@ void finish(Joined& joined, const Config& config, const OpConfig& op, EarlyEnd e
   }
 }
 
-/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a
-/// run that says nothing of it would pass for ever.
+/// A dtype that no kernel accepts may be missing, but an op of which nothing ran is a mistake: the
+/// run would always pass.
 void blame_ops_without_cases(std::vector<OpTestReport>& reports) {
   std::set<std::string> ran;
   for (const OpTestReport& one : reports) {

@@ -16,13 +16,13 @@
 namespace gpuemu {
 namespace {
 
-/// One slot waits for the worker while others draw, compute references and compare. A case on a GPU
-/// needs the worker for a tenth of its time, on the emulator for about half. Where a project asks
-/// for fewer workers than there are processors it leaves those to others: each worker has one slot,
-/// which keeps about one processor busy.
+/// One slot waits for the worker while others draw cases, compute references and compare. A case
+/// needs the worker for a tenth of its time on a GPU, and for about half on the emulator. If a
+/// project requests fewer workers than there are processors, the rest is left for others: each
+/// worker then has one slot, which keeps about one processor busy.
 constexpr size_t kSlotsPerGpu = 8;
 constexpr uint32_t kSlotsPerEmulator = 2;
-/// Slots for remote workers: each has a reference process of its own here once it is used.
+/// Slots for remote workers; each has a reference process here once it is used.
 constexpr uint32_t kRemoteSlotsMax = 64;
 
 size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
@@ -32,10 +32,11 @@ uint32_t slots_per_emulator(const Config& config) {
   return leaves_processors ? 1 : kSlotsPerEmulator;
 }
 
-/// An equal share of three quarters of the machine for the reference process of each slot.
+/// Returns an equal share of three quarters of the machine's memory for the reference process of
+/// each slot.
 uint64_t reference_share(uint64_t slots) {
   constexpr uint64_t kSmallest = uint64_t{2}
-                                 << 30;  // Less does not even import a framework safely.
+                                 << 30;  // Less is not enough to import a framework reliably.
   const uint64_t machine = machine_memory_bytes();
   return machine == 0 ? 0 : std::max(kSmallest, machine / 4 * 3 / std::max<uint64_t>(slots, 1));
 }
@@ -96,7 +97,7 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
   return options;
 }
 
-/// The devices of one backend: that of the configuration, else the first that answers.
+/// The devices of one backend: the configured one, else the first that answers.
 struct Devices {
   std::vector<DeviceProperties> served;  ///< Devices of one backend.
   std::vector<std::string> backends;     ///< Backends with a device that answers.
@@ -115,7 +116,7 @@ Result<Devices> devices_of(const Config& config, bool has_processes) {
   }
   std::vector<std::string> backends;
   for (const DeviceProperties& one : devices) backends.push_back(one.backend);
-  const bool is_named = is_computing_backend(config.backend);  // Else "auto".
+  const bool is_named = is_computing_backend(config.backend);  // Otherwise "auto".
   std::erase_if(devices, [&](const DeviceProperties& one) {
     return is_named && one.backend != config.backend;
   });
@@ -161,7 +162,7 @@ Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const WorkerSetu
   options.gate = gates.of(lanes->backend, std::max(slots, all));
   lanes->python = options.reference.python;
   lanes->slots = GPUEMU_TRY(SlotPool::create(options));
-  options.remote_slots_max = 0;  // A second opinion waits for a worker.
+  options.remote_slots_max = 0;  // Second opinions wait for a local worker.
   lanes->side = std::make_unique<ExtraSlots>(std::move(options), devices.backends);
   return lanes;
 }

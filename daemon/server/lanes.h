@@ -1,4 +1,4 @@
-// The devices of one backend and the slots in which the cases of a project run.
+// The devices of one backend, and the slots in which a project's cases run.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace gpuemu {
 
-/// The gate of each backend, created by the first project that runs on it. Thread-safe.
+/// The gate of each backend, created by the first project that uses it. Thread-safe.
 class LaneGates {
  public:
-  /// `lanes` is used only when the gate does not exist yet.
+  /// `lanes` is only used if the gate does not exist yet.
   std::shared_ptr<LaneGate> of(const std::string& backend, size_t lanes);
 
  private:
@@ -26,12 +26,12 @@ class LaneGates {
   std::map<std::string, std::shared_ptr<LaneGate>> gates_;  // Guarded by mutex_.
 };
 
-/// Immutable; any thread may use the slots. REQUIRES: every lease is returned before destruction.
+/// Immutable; the slots are thread-safe. Requires every lease to be returned before destruction.
 struct Lanes {
   std::string key;                   ///< lanes_key() of its configuration.
   std::vector<DeviceInfo> devices;   ///< All of one backend.
-  std::string backend;               ///< A backend's name, never "auto".
-  std::string arch;                  ///< What kernels are compiled for.
+  std::string backend;               ///< Name of a backend, never "auto".
+  std::string arch;                  ///< Architecture for which kernels are compiled.
   std::string python;                ///< Runs references.
   std::unique_ptr<SlotPool> slots;   ///< Not null.
   std::unique_ptr<ExtraSlots> side;  ///< Not null.
@@ -42,22 +42,22 @@ struct Lanes {
   }
 };
 
-/// Text of all settings that slots depend on.
+/// Returns a text of all settings on which slots depend.
 std::string lanes_key(const Config& config);
 
 /// What runs the kernels of all projects of a daemon.
 struct WorkerSetup {
   std::string program;                       ///< Path of gpuemu-worker.
-  std::shared_ptr<RemotePool> remotes = {};  ///< Null where nothing listens for workers.
-  bool processes = true;                     ///< Whether the daemon has workers of its own.
-  /// Whether kernels run in the daemon where it has no worker process and no remote worker.
+  std::shared_ptr<RemotePool> remotes = {};  ///< Null if the daemon does not listen for workers.
+  bool processes = true;                     ///< The daemon has worker processes of its own.
+  /// Kernels run in the daemon if it has neither a worker process nor a remote worker.
   bool falls_back = false;
-  /// Held while a kernel runs in the daemon, so that one runs at a time.
+  /// Held while a kernel runs in the daemon, so that only one does.
   std::shared_ptr<std::mutex> turn = std::make_shared<std::mutex>();
   std::function<void(const std::string& line)> log;
 };
 
-/// Unavailable when no device answers. Runs Python interpreters to find one for references.
+/// Unavailable if no device answers. Runs Python interpreters to find one for references.
 Result<std::shared_ptr<Lanes>> make_lanes(const Config& config, const WorkerSetup& workers,
                                           LaneGates& gates);
 

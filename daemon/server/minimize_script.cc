@@ -1,5 +1,5 @@
-// Minimize for ops with an op script: smaller cases of the clients' generator, or the same inputs
-// times a smaller factor; every trial runs op script and reference.
+// Minimize for ops with an op script: tries smaller cases of the clients' generator, or the same
+// inputs with a smaller factor. Every trial runs op script and reference.
 #include <algorithm>
 
 #include "common/numeric/element.h"
@@ -18,7 +18,7 @@ constexpr uint64_t kHalvingsMax = 64;
 
 struct Candidate {
   uint64_t seed = 0;
-  Shape shape;  ///< The representative one.
+  Shape shape;  ///< The representative shape.
   NamedTensors inputs;
 };
 
@@ -35,7 +35,7 @@ NamedTensors scaled(const NamedTensors& inputs, double factor) {
   return out;
 }
 
-/// Dim names of the representative shape, and of each input where a schema says them.
+/// Dim names of the representative shape, and of each input if a schema defines them.
 class CaseShapes {
  public:
   CaseShapes(const ReproductionInfo& info, const NamedTensors& inputs)
@@ -48,8 +48,8 @@ class CaseShapes {
     }
   }
 
-  /// Shape of the input `name` when size `axis` of the representative shape becomes that of
-  /// `shape`.
+  /// Returns the shape of input `name` if size `axis` of the representative shape changes to that
+  /// of `shape`.
   Shape of_input(const std::string& name, const Shape& shape, size_t axis) const {
     const Shape& before = inputs_.at(name).shape;
     if (!schema_) return shape;
@@ -103,7 +103,7 @@ class ScriptMinimizer {
     return result;
   }
 
-  /// Whether the candidate fails in the same way; it is then the smallest.
+  /// Returns whether the candidate fails in the same way; it then becomes the smallest.
   Result<bool> accept(Candidate candidate) {
     ValidationResult result = GPUEMU_TRY(judge(candidate));
     if (result.passed || result.failures.front().kind != kind_) return false;
@@ -132,7 +132,7 @@ class ScriptMinimizer {
 
   Status search_dims() {
     for (size_t axis = 0; axis < smallest_.shape.size(); ++axis) {
-      int64_t passes = 0;  // Sizes up to this one do not fail, as far as is known.
+      int64_t passes = 0;  // Sizes up to this one are known to pass.
       for (uint64_t step = 0; step < request_.max_iters && !control_.cancel; ++step) {
         const int64_t fails = smallest_.shape[axis];
         if (fails <= passes + 1) break;
@@ -184,7 +184,7 @@ class ScriptMinimizer {
   Call& call_;
   JobControl& control_;
   Candidate smallest_;
-  ValidationResult failure_;  ///< How it failed when it was tried.
+  ValidationResult failure_;  ///< How it failed in its trial.
   FindingKind kind_ = FindingKind::ToleranceExceeded;
 };
 

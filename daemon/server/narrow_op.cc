@@ -1,4 +1,4 @@
-// Dims are ranges or sets; both are cut in place.
+// Dims are ranges or sets; both are narrowed in place.
 #include "daemon/server/narrow_op.h"
 
 #include <algorithm>

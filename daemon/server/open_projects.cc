@@ -21,7 +21,7 @@
 namespace gpuemu {
 namespace {
 
-/// Ignores GPUEMU_CONFIG, which is meant for the project that the daemon was started for.
+/// Ignores GPUEMU_CONFIG, which applies to the project that the daemon was started for.
 ConfigSources sources_of(const std::string& file, std::map<std::string, std::string> environment) {
   ConfigSources sources;
   sources.working_folder = std::filesystem::path(file).parent_path().string();
@@ -34,7 +34,7 @@ ConfigSources sources_of(const std::string& file, std::map<std::string, std::str
 // Listings end within this time; jobs take longer.
 constexpr std::chrono::milliseconds kShortRequest{1000}, kShortRequestLook{10};
 
-/// Key of the project's metadata that says which notes its user has seen.
+/// Metadata key that records which notes the project's user has seen.
 constexpr char kToldMeta[] = "told:legacy";
 
 }  // namespace
@@ -82,7 +82,7 @@ Status OpenProjects::start(const ConfigSources& sources, const Config& config) {
   return ok_status();
 }
 
-/// Creates the entry when there is none.
+/// Creates the entry if it does not exist.
 std::shared_ptr<OpenProjects::Entry> OpenProjects::entry_of(const StoredProject& project) {
   const std::lock_guard lock(mutex_);
   std::shared_ptr<Entry>& entry = entries_[project.id];
@@ -137,14 +137,14 @@ Result<std::shared_ptr<Lanes>> OpenProjects::lanes_for(const Config& config) {
   return lanes;
 }
 
-/// Reads gpuemu.toml again when it changed.
+/// Reads gpuemu.toml again if it has changed.
 Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
   StoredProject project;
   {
     const std::lock_guard lock(mutex_);
     project = entry.project;
   }
-  const std::shared_ptr<Lanes> others = default_lanes();  // Before this entry's mutex is held.
+  const std::shared_ptr<Lanes> others = default_lanes();  // Before this entry's mutex is taken.
   const std::lock_guard lock(entry.mutex);
   if (entry.config == nullptr) {
     entry.config =
@@ -161,8 +161,8 @@ Result<std::shared_ptr<OpenProject>> OpenProjects::open(Entry& entry) {
   return entry.open;
 }
 
-/// When gpuemu.toml is invalid or no device fits it, uses the lanes of the default project, so that
-/// stored records can still be read. REQUIRES: the mutex of the entry.
+/// If gpuemu.toml is invalid or no device fits it, uses the lanes of the default project, so that
+/// stored records can still be read. Requires the mutex of the entry.
 Result<std::shared_ptr<OpenProject>> OpenProjects::make(
     Entry& entry, const StoredProject& project, const Result<std::shared_ptr<const Config>>& config,
     const std::shared_ptr<Lanes>& others) {
@@ -195,19 +195,19 @@ Result<std::shared_ptr<OpenProject>> OpenProjects::make(
   return made;
 }
 
-/// Stores the project's current name. REQUIRES: the mutex of the entry.
+/// Stores the project's current name. Requires the mutex of the entry.
 void OpenProjects::learn_name(Entry& entry, StoredProject project, const Config& config) {
   if (entry.name == config.name) return;
   entry.name = config.name;
   project.name = config.name;
   project.last_used = now_seconds();
-  // The next opening tries again.
+  // On failure, the next opening tries again.
   if (!stores_.remember(project)) return;
   const std::lock_guard guard(mutex_);
   entry.project.name = project.name;
 }
 
-/// Ends the processes of idle projects, those with the oldest requests first, until kIdleLanesMax
+/// Ends the processes of idle projects, starting with the oldest requests, until only kIdleLanesMax
 /// keep theirs.
 void OpenProjects::end_idle_lanes() {
   // Destroyed after the mutex is released, because that waits for processes to end.
@@ -226,15 +226,15 @@ void OpenProjects::end_idle_lanes() {
   }
 }
 
-/// Compiled kernels of the daemon's user, or of the one for whom the thread acts: what one has
-/// compiled is nothing that another should run.
+/// Returns the folder for compiled kernels of the daemon's user, or of the user for whom the thread
+/// acts: one user's compiled kernels must not run for another.
 std::string OpenProjects::cache_for(const StoredProject& project) const {
   const std::string user = user_of_space(project.id);
   const auto ids = acting_for();
   if (user.empty() || !ids) return facts_.cache_folder;
   std::string folder = facts_.cache_folder + "." + user;
   const ActingOwner owner;
-  // Without it, everything is compiled anew.
+  // If it fails, everything is compiled again.
   if (make_private_folder(folder)) {
     [[maybe_unused]] const int given = ::chown(folder.c_str(), ids->uid, ids->gid);
   }
@@ -312,7 +312,7 @@ std::vector<std::shared_ptr<Lanes>> OpenProjects::lanes() const {
   }
   std::vector<std::shared_ptr<Lanes>> found;
   for (const auto& entry : entries) {
-    const std::unique_lock lock(entry->mutex, std::try_to_lock);  // Else it is being opened.
+    const std::unique_lock lock(entry->mutex, std::try_to_lock);  // Otherwise it is being opened.
     if (!lock || entry->open == nullptr) continue;
     const auto& lanes = entry->open->lanes;
     if (std::ranges::find(found, lanes) == found.end()) found.push_back(lanes);
@@ -377,7 +377,8 @@ std::shared_ptr<ConfigWatch> OpenProjects::watch_of(const std::string& id) const
 }
 
 void OpenProjects::close(const std::string& id) {
-  std::shared_ptr<Entry> closed;  // Destroyed after the mutex is released: it ends processes.
+  std::shared_ptr<Entry> closed;  // Destroyed after the mutex is released, because it ends
+                                  // processes.
   {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(id);
@@ -390,7 +391,7 @@ void OpenProjects::close(const std::string& id) {
 }
 
 /// Stores when the projects were last used. Stops at the first write error, which the next command
-/// that reads the database reports.
+/// that uses the database reports.
 void OpenProjects::remember(const std::vector<std::shared_ptr<Entry>>& entries) {
   for (const auto& entry : entries) {
     StoredProject project;

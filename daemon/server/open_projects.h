@@ -1,5 +1,5 @@
-// The projects of a daemon: opened when a request first names one, read again when their
-// gpuemu.toml changes, closed when nobody has asked for them for a while.
+// The projects of a daemon: opened when a request first names them, read again when their
+// gpuemu.toml changes, and closed after a while without requests.
 #pragma once
 
 #include <atomic>
@@ -20,10 +20,10 @@
 
 namespace gpuemu {
 
-/// A project without requests stays open, with its warm processes, for this long.
+/// Time that a project without requests stays open, with its warm processes.
 inline constexpr std::chrono::minutes kProjectIdle{10};
-/// The number of idle projects, besides the default one, whose processes stay warm. Bounds the
-/// memory: the others start their processes again when they have work.
+/// Number of idle projects, besides the default one, whose processes stay warm. Limits memory: the
+/// others start their processes again when they have work.
 inline constexpr size_t kIdleLanesMax = 4;
 
 /// A project and what its requests use. A request keeps a reference while it works, because the
@@ -35,7 +35,7 @@ struct OpenProject {
   std::unique_ptr<ServerContext> context;  ///< Built from the three members above.
 };
 
-/// What all projects share. All references outlive the projects.
+/// Shared by all projects. All references must outlive them.
 struct DaemonFacts {
   JobTable& jobs;
   Sessions& sessions;
@@ -43,10 +43,11 @@ struct DaemonFacts {
   std::string socket_path, db_path, cache_folder;
   std::string build;  ///< GNU build id of this program.
   WorkerSetup workers;
-  std::shared_ptr<RemoteRegistry> remotes = {};  ///< Null where nothing listens for workers.
+  /// Null if the daemon does not listen for workers.
+  std::shared_ptr<RemoteRegistry> remotes = {};
   std::function<void()> request_stop;
   std::function<void(const std::string& line)> log;
-  std::map<std::string, std::string> environment;  ///< Settings for all projects.
+  std::map<std::string, std::string> environment;  ///< Settings that apply to all projects.
 };
 
 /// Thread-safe.
@@ -54,31 +55,30 @@ class OpenProjects {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `stores` outlives it.
+  /// `stores` must outlive it.
   OpenProjects(ProjectStores& stores, DaemonFacts facts);
   ~OpenProjects();
   OpenProjects(const OpenProjects&) = delete;
   OpenProjects& operator=(const OpenProjects&) = delete;
 
-  /// Opens the project that the daemon was started for, which is the default from now on.
+  /// Opens the project for which the daemon was started, and makes it the default.
   Status start(const ConfigSources& sources, const Config& config);
-  /// Opens a project: "" for the default one, else the absolute path of a gpuemu.toml or an id. For
-  /// a user, "" for the daemon's, with that user's records and processes; the calling thread acts
-  /// for the user where it may.
-  /// NotFound for a path that cannot be read or an unknown id. Errors in a gpuemu.toml are reported
-  /// by ServerContext::config.
+  /// Opens a project: "" for the default one, else the absolute path of a gpuemu.toml or an id.
+  /// Opens it for a user ("" for the daemon's), with that user's records and processes; the calling
+  /// thread acts for the user if it is allowed to. NotFound for a path that cannot be read or an
+  /// unknown id. Errors in a gpuemu.toml are reported by ServerContext::config.
   Result<std::shared_ptr<OpenProject>> open(const std::string& named, const std::string& user = "");
   /// Makes this project, by path or id, the default.
   Status set_default(const std::string& named);
   std::string default_id() const;
-  /// Path of the default project's gpuemu.toml; "" when it has none.
+  /// Returns the path of the default project's gpuemu.toml; "" if it has none.
   std::string default_path() const;
-  /// Closes the projects that have had no request since kProjectIdle before `now`.
+  /// Closes the projects without a request in the kProjectIdle before `now`.
   void close_idle(Clock::time_point now);
-  /// Paths of the projects that the user, "" for the daemon's, has opened and that have an op of
-  /// this name, sorted.
+  /// Returns the sorted paths of the projects that the user ("" for the daemon's) has opened and
+  /// that have an op of this name.
   std::vector<std::string> with_op(const std::string& op, const std::string& user = "") const;
-  /// How cases of the default project run, for the log.
+  /// Describes for the log how cases of the default project run.
   std::string text_of_lanes() const;
   void log(const std::string& line) const { facts_.log(line); }
   std::vector<RemoteWorkerInfo> remote_workers() const;
@@ -86,15 +86,15 @@ class OpenProjects {
   /// Returns each note to the user of the project of `context` once: that records stored before
   /// projects were separated belong to its ops.
   std::vector<std::string> untold_notes(const ServerContext& context);
-  /// The number of open projects.
+  /// Returns the number of open projects.
   size_t count() const;
   bool is_open(const std::string& id) const;
-  /// All projects that have records or are open.
+  /// Returns all projects that have records or are open.
   Result<std::vector<StoredProject>> known();
-  /// Whether jobs or requests use the project, other than the request that asks, which belongs to
+  /// Returns whether jobs or requests use the project, except the calling request, which belongs to
   /// the default project. Waits up to a second for short requests to end.
   bool is_working(const std::string& id) const;
-  /// The watch on its gpuemu.toml; null when the project is not open.
+  /// Returns the watch on its gpuemu.toml; null if the project is not open.
   std::shared_ptr<ConfigWatch> watch_of(const std::string& id) const;
   /// Closes the project, so that the next request opens it again. The default project stays open;
   /// only its stored name is refreshed by the next request.
@@ -102,15 +102,15 @@ class OpenProjects {
   ProjectStores& stores() { return stores_; }
   Sessions& sessions() { return facts_.sessions; }
   Share& share() const { return facts_.share; }
-  /// REQUIRES: start().
+  /// Requires start().
   Tapes& tapes() { return *tapes_; }
-  /// About how many bytes of the disk the user's records take, of all projects.
+  /// Returns the approximate disk space of the user's records, over all projects.
   Result<uint64_t> bytes_of(const std::string& user);
-  /// The lanes of all open projects; projects that share some have them once.
+  /// Returns the lanes of all open projects, each once.
   std::vector<std::shared_ptr<Lanes>> lanes() const;
-  /// The settings for all projects.
+  /// Returns the settings that apply to all projects.
   const std::map<std::string, std::string>& environment() const { return facts_.environment; }
-  /// Ends all waiting for slots, now and later.
+  /// Ends all waiting for slots, now and in the future.
   void shutdown();
 
  private:
@@ -148,13 +148,13 @@ class OpenProjects {
 /// were stored before projects were separated.
 Taking claim_of(const Config& config, Taking taking);
 
-/// What requests about several projects are answered with where the context has none, as in tests.
+/// The reply to requests about several projects if the context has none, as in tests.
 inline ErrorReply no_projects() {
   return {WireErrorCode::InternalError, "this daemon serves a single project"};
 }
 
-/// Answers one message, as handle_message() of server.h does, for the project and the session that
-/// it names.
+/// Answers one message like handle_message() of server.h, for the project and session that it
+/// names.
 std::string handle_message(std::string_view message, const ClientPeer& peer,
                            OpenProjects& projects);
 

@@ -1,4 +1,4 @@
-// Watching the configuration file by its size and time.
+// Watches the configuration file by its size and time.
 #include "daemon/server/project.h"
 
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
-// The project a request works on: the configuration as it is now, its kernels, its cases. Made anew
-// for every request that needs it, so that an edited gpuemu.toml or kernel is what runs.
+// The project that a request works on: its current configuration, kernels and cases. Created for
+// every request that needs it, so that edits of gpuemu.toml or a kernel take effect.
 #pragma once
 
 #include <atomic>
@@ -18,13 +18,13 @@
 
 namespace gpuemu {
 
-/// Used by the request that made it, with as many threads as it likes.
+/// Used by the request that created it, with any number of threads.
 class Project {
  public:
   /// Where its cases run.
   struct Slots {
     SlotPool& own;
-    ExtraSlots* side = nullptr;  ///< Null: there are no others.
+    ExtraSlots* side = nullptr;  ///< Null: no other slots.
   };
   Project(std::shared_ptr<const Config> config, Slots slots, const std::string& cache_folder,
           const std::string& arch)
@@ -37,12 +37,13 @@ class Project {
 
   const Config& config() const { return *config_; }
   Campaign& campaign() { return campaign_; }
-  /// Compilers end once `cancel`, which must outlive the project, is true. Before any kernel is
-  /// wanted.
+  /// Ends compilers once `cancel`, which must outlive the project, is true. Call it before any
+  /// kernel is requested.
   void stop_when(const std::atomic<bool>& cancel) { kernels_.stop_when(cancel); }
-  /// Runs on other slots than the daemon's own. Unavailable where there are none. For one thread.
+  /// Returns a campaign on slots other than the daemon's own. Unavailable if there are none. Not
+  /// thread-safe.
   Result<Campaign*> campaign_on(const SlotVariant& variant);
-  /// For explanations. Valid as long as the project. For one thread.
+  /// For explanations. Valid as long as the project. Not thread-safe.
   ExplainMachines machines();
 
  private:

@@ -1,4 +1,4 @@
-// Private to this folder: a project that the daemon has met since it started.
+// Private to this folder: a project that the daemon has encountered since it started.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ struct OpenProjects::Entry {
   Clock::time_point asked;
 
   std::mutex mutex;
-  // Guarded by mutex; null: not open.
+  // Guarded by `mutex`; null: not open.
   std::shared_ptr<ConfigWatch> config;
   std::shared_ptr<OpenProject> open;
   std::optional<std::string> name;  ///< The stored name.

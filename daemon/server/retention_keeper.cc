@@ -10,9 +10,9 @@
 namespace gpuemu {
 namespace {
 
-/// Between two looks at what is due.
+/// Interval at which due projects are checked.
 constexpr std::chrono::seconds kLook{15};
-/// Until a project is looked at again that is not pruned by itself, or could not be.
+/// Interval until a project is checked again that is not pruned automatically, or could not be.
 constexpr std::chrono::minutes kNextLook{60};
 
 uint64_t now_micros() {
@@ -99,7 +99,7 @@ void RetentionKeeper::prune(const StoredProject& project, const Retention& reten
   Pruning pruning = pruning_of(retention);
   pruning.project = project.id;
   pruning.automatic = true;
-  // A job that begins meanwhile is not among those that are asked.
+  // Read the time first, because a job that begins later is not among those checked.
   const uint64_t now = now_micros();
   const uint64_t oldest = jobs_.oldest_start();
   pruning.has_jobs = oldest != std::numeric_limits<uint64_t>::max();

@@ -18,30 +18,30 @@ namespace gpuemu {
 
 using Environment = std::map<std::string, std::string>;
 
-/// What [storage] says for the project: in its gpuemu.toml, in the user's file and in the
-/// machine's, or in the last two where it has no gpuemu.toml. InvalidArgument, with all problems,
-/// for a file with errors.
+/// Returns the [storage] settings of the project, from its gpuemu.toml, the user's file and the
+/// machine's; from the last two if it has no gpuemu.toml. InvalidArgument lists all problems of a
+/// file with errors.
 Result<Retention> retention_of(const StoredProject& project, const Environment& environment);
 
-/// A thread that prunes each project when the daemon starts and again after its prune_minutes.
-/// What waits to be claimed is never pruned, nor is a project whose gpuemu.toml has errors.
+/// A thread that prunes each project when the daemon starts, and again after its prune_minutes.
+/// Never prunes unclaimed records, or a project whose gpuemu.toml has errors.
 class RetentionKeeper {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Gets a line for the log: what went, or why nothing did.
+  /// Receives a line for the log: what was deleted, or why nothing was.
   using Tell = std::function<void(const std::string& line)>;
 
-  /// `stores` and `jobs` outlive it.
+  /// `stores` and `jobs` must outlive it.
   RetentionKeeper(ProjectStores& stores, JobTable& jobs, Environment environment, Tell tell);
-  /// Waits for a pruning that is under way.
+  /// Waits for a pruning in progress.
   ~RetentionKeeper();
   RetentionKeeper(const RetentionKeeper&) = delete;
   RetentionKeeper& operator=(const RetentionKeeper&) = delete;
 
-  /// Starts the thread. ResourceExhausted when the system has none.
+  /// Starts the thread. ResourceExhausted if the system has none.
   Status start();
-  /// Prunes the projects whose time has come. Not while the thread runs.
+  /// Prunes the projects that are due. Must not be called while the thread runs.
   void prune_due(Clock::time_point now);
 
  private:
@@ -53,7 +53,7 @@ class RetentionKeeper {
   JobTable& jobs_;
   const Environment environment_;
   const Tell tell_;
-  std::map<std::string, Clock::time_point> due_;  ///< By id; none: now.
+  std::map<std::string, Clock::time_point> due_;  ///< By id; none: due now.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool ends_ = false;  // Guarded by mutex_.

@@ -1,4 +1,4 @@
-// Decode, find the handler, encode.
+// Decodes a request, finds its handler, and encodes the reply.
 #include "daemon/server/server.h"
 
 #include <optional>
@@ -21,7 +21,7 @@
 namespace gpuemu {
 namespace {
 
-/// Keeps count of the long requests under way.
+/// Counts the long requests in progress.
 class LongRequest {
  public:
   explicit LongRequest(std::atomic<size_t>& count) : count_(count), number_(++count) {}
@@ -35,7 +35,7 @@ class LongRequest {
   const size_t number_;
 };
 
-/// Whether `reply` is of a type that the protocol's table names for R.
+/// Returns whether `reply` has a type that the protocol's table names for R.
 template <typename R>
 bool answers(const Reply& reply) {
   using Traits = RequestTraits<R>;
@@ -57,7 +57,7 @@ Reply dispatch(const Request& request, Call& call) {
       request);
 }
 
-/// Refuses what would leave no thread for Ping, Shutdown and the rest.
+/// Refuses a request that would leave no thread for Ping, Shutdown and others.
 Reply dispatch_long(const Request& request, Call& call) {
   const LongRequest counted(call.context.counts->long_requests);
   if (call.context.lanes_problem && needs_device(request)) {
@@ -65,7 +65,7 @@ Reply dispatch_long(const Request& request, Call& call) {
     if (!config) return config_error(config.error());
     return error_reply(*call.context.lanes_problem);
   }
-  // The transport handles more at once, so that Ping and Shutdown are answered whatever others ask.
+  // The transport handles more at once, so that Ping and Shutdown are always answered.
   if (counted.number() <= kRequestsUnfinishedMax) return dispatch(request, call);
   return busy(
       fmt::format("{} requests are running or waiting for a device, the limit; send {} "
@@ -73,7 +73,8 @@ Reply dispatch_long(const Request& request, Call& call) {
                   kRequestsUnfinishedMax, type_of(request)));
 }
 
-/// What exceeds the bound of "auto" fails in every op. Cached verdicts follow the settings.
+/// Makes errors beyond the bound of "auto" fail in every op. Cached verdicts depend on the
+/// settings.
 void set_strict(Config& config) {
   config.strict = true;
   for (OpConfig& op : config.ops) op.strict.reset();
@@ -147,7 +148,7 @@ std::string execution_now(const SlotPool& slots) {
 }
 
 Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Work& work) {
-  // Workers come and go meanwhile: the claim knows where its plans ran.
+  // Workers come and go meanwhile; the claim records where its plans ran.
   const JobTable::Work told = [work, kept = call](JobControl& control) {
     const SlotPool& slots = kept.context.slots;
     const std::string before = execution_now(slots);
@@ -201,7 +202,7 @@ uint64_t fresh_seed() {
 namespace {
 
 Reply answer(const Request& request, Call& call) {
-  // Long ones could keep Ping and Shutdown waiting.
+  // Long requests could keep Ping and Shutdown waiting.
   return pace_of(request) == Pace::Quick ? dispatch(request, call) : dispatch_long(request, call);
 }
 
@@ -211,8 +212,8 @@ WireErrorCode code_of(LaneStop::Why why) {
   return limited ? WireErrorCode::LimitExceeded : WireErrorCode::SessionNotFound;
 }
 
-/// As answer(), of work for which the session has a claim: an error that comes of the claim's end
-/// says so.
+/// Like answer(), for work under a claim of the session: an error caused by the claim's end says
+/// so.
 Reply answer_claimed(const Request& request, Call& call) {
   Reply reply = answer(request, call);
   auto* const failure = std::get_if<ErrorReply>(&reply);
@@ -232,7 +233,7 @@ ErrorReply not_opened(const Error& failure) {
   return reply;
 }
 
-/// Where the user's records take as much as they may, and the request could add some.
+/// Refuses a request that may add records if the user's storage limit is reached.
 std::optional<ErrorReply> storage_refusal(const Request& request, const std::string& user,
                                           OpenProjects& projects) {
   const auto most = projects.share().quota_of(user).storage_bytes;
@@ -248,10 +249,10 @@ std::optional<ErrorReply> storage_refusal(const Request& request, const std::str
                                 user, *bytes, *most)};
 }
 
-/// `project` of requests that list what is stored of all projects.
+/// The `project` of requests that list records of all projects.
 constexpr char kAllProjects[] = "*";
 
-/// `visit`: of the session that asks; nothing for one that is being opened.
+/// `visit`: of the requesting session; nothing for one that is being opened.
 Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjects& projects,
              const ClientPeer& peer, const std::optional<Sessions::Visit>& visit) {
   const bool all = asked.project == kAllProjects;
@@ -267,7 +268,7 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
   if (auto used_up = storage_refusal(asked.request, user, projects)) return *std::move(used_up);
   const std::string& named = asked.project.empty() && visit ? visit->project() : asked.project;
   auto project = projects.open(all || about == About::Daemon ? "" : named, user);
-  // A client asks for the status to decide whether this daemon fits, even with an unreadable
+  // A client requests the status to decide whether this daemon fits, even with an unreadable
   // project.
   bool is_named = !asked.project.empty();
   if (!project && std::holds_alternative<DaemonStatusRequest>(asked.request)) {
@@ -275,8 +276,8 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
     is_named = false;
   }
   if (!project) return not_opened(project.error());
-  // Parts of the key: the default project may change between two equal messages, and who runs an
-  // equal one may end before its time.
+  // These are part of the key, because the default project may change between two equal messages,
+  // and another session's equal request may be stopped early.
   ServerContext& context = *(*project)->context;
   Call call{context, fmt::format("{} {} {}", context.project, visit ? visit->number() : 0, message),
             *std::move(project), is_named, all};
@@ -297,7 +298,7 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
              const ClientPeer& peer) {
   std::optional<Sessions::Visit> visit;
   if (!std::holds_alternative<OpenSessionRequest>(asked.request)) {
-    // A trace may be asked for by a session's name, also of one that has ended.
+    // A trace may be requested by a session's name, even after the session has ended.
     const bool is_name = std::holds_alternative<GetTraceRequest>(asked.request) &&
                          !projects.sessions().is_open(asked.session);
     auto begun = projects.sessions().visit(is_name ? "" : asked.session, peer);
@@ -308,7 +309,7 @@ Reply answer(const AddressedRequest& asked, std::string_view message, OpenProjec
   return answer(asked, message, projects, peer, visit);
 }
 
-/// With the rights of the user who asks, whatever the request makes the daemon read or run.
+/// Acts with the rights of the requesting user, whatever the daemon reads or runs for the request.
 std::string respond_as(const ClientPeer& peer, const Share& share,
                        const std::function<std::string()>& respond) {
   if (share.user_of(peer).empty() || !may_act_for_others()) return respond();
@@ -316,7 +317,7 @@ std::string respond_as(const ClientPeer& peer, const Share& share,
   return respond();
 }
 
-/// `respond` gets the request.
+/// `respond` receives the request.
 template <typename Respond>
 std::string respond_to(std::string_view message, const Respond& respond) {
   try {
@@ -324,7 +325,7 @@ std::string respond_to(std::string_view message, const Respond& respond) {
     const FetchShared fetch = [&](const SharedTensorRef& where) { return memory.fetch(where); };
     const auto asked = decode_request(message, fetch);
     return encode_reply(asked ? respond(*asked) : Reply(error_reply(asked.error())));
-  } catch (const std::exception& surprise) {  // The last net: a request must not end the daemon.
+  } catch (const std::exception& surprise) {  // The last resort: a request must not end the daemon.
     return encode_reply(ErrorReply{WireErrorCode::InternalError, surprise.what()});
   }
 }

@@ -1,4 +1,4 @@
-// Requests in, replies out. Owns nothing of what it combines; `main` builds the graph.
+// Requests in, replies out. Owns none of its parts; `main` builds the object graph.
 #pragma once
 
 #include <atomic>
@@ -24,42 +24,43 @@ class Store;
 
 class OpenProjects;
 
-/// Counted over all projects.
+/// Counters over all projects.
 struct ServerCounts {
   std::atomic<uint64_t> requests{0};
-  std::atomic<size_t> long_requests{0};  ///< Long requests under way.
+  std::atomic<size_t> long_requests{0};  ///< Long requests in progress.
 };
 
-/// What handlers work with: one project of the daemon. All references outlive the server, or the
-/// open project that they belong to.
+/// What handlers work with: one project of the daemon. All references must outlive the server, or
+/// the open project that they belong to.
 struct ServerContext {
   ConfigWatch& config;
   Store& store;
   SlotPool& slots;
   JobTable& jobs;
   std::string cache_folder,
-      arch;  ///< Where compiled kernels are kept, and what they are compiled for.
+      arch;  ///< Folder for compiled kernels, and the architecture for which they are compiled.
   std::string socket_path, db_path, config_file;  ///< config_file: the project's gpuemu.toml.
   std::vector<DeviceInfo> devices;
-  std::map<std::string, std::string> start_settings;  ///< What the daemon was started with.
-  std::string build;                                  ///< GNU build id of this program.
-  std::string backend;                                ///< What "auto" became.
-  std::function<void()> request_stop;                 ///< Called by Shutdown; must not block.
-  ExtraSlots* extra_slots = nullptr;                  ///< For second opinions; null: none.
+  /// Settings with which the daemon was started.
+  std::map<std::string, std::string> start_settings;
+  std::string build;                   ///< GNU build id of this program.
+  std::string backend;                 ///< The backend that "auto" selected.
+  std::function<void()> request_stop;  ///< Called by Shutdown; must not block.
+  ExtraSlots* extra_slots = nullptr;   ///< For second opinions; null: none.
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
   std::shared_ptr<ServerCounts> counts = std::make_shared<ServerCounts>();
-  std::string project;               ///< Its id.
-  OpenProjects* projects = nullptr;  ///< All of the daemon; null: it has this one alone.
-  /// Guided searches of now, of all projects.
+  std::string project;               ///< Id of the project.
+  OpenProjects* projects = nullptr;  ///< All projects of the daemon; null: only this one.
+  /// Running guided searches of all projects.
   std::shared_ptr<CorpusTurns> searches = std::make_shared<CorpusTurns>();
   std::optional<Error> lanes_problem;  ///< Why its cases cannot run with its own settings.
 };
 
-/// Version of the program, as Pong and `gpuemu version` say it.
+/// Version of the program, as in Pong and `gpuemu version`.
 inline constexpr char kVersion[] = GPUEMU_VERSION;
 
-/// One message to its answer, whatever project it names. Any thread; never throws; anything wrong
-/// is an Error reply.
+/// Answers one message, whatever project it names. Thread-safe; never throws; errors are returned
+/// as an Error reply.
 std::string handle_message(std::string_view message, ServerContext& context);
 
 }  // namespace gpuemu

@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-// A RunTests with no more cases than this is waited for.
+// A RunTests with at most this many cases is treated as interactive.
 constexpr uint64_t kInteractiveCases = 64;
 
 template <typename List, typename One>
@@ -17,7 +17,7 @@ bool names(const List& list, const One& one) {
   return list.empty() || std::ranges::find(list, one) != list.end();
 }
 
-/// Over all ops and dtypes; more than kInteractiveCases where they cannot be counted.
+/// Counts over all ops and dtypes; more than kInteractiveCases if they cannot be counted.
 uint64_t cases_of(const RunTestsRequest& request, const ServerContext& context) {
   const auto config = context.config.current();
   if (!config) return kInteractiveCases + 1;

@@ -1,4 +1,4 @@
-// Says which requests are interactive: their client waits for the answer.
+// Decides which requests are interactive: their client waits for the answer.
 #pragma once
 
 #include "common/protocol/requests.h"
@@ -8,7 +8,7 @@ namespace gpuemu {
 
 struct ServerContext;
 
-/// Whether what the request runs goes before batch work, in a session of this class.
+/// Returns whether the request's work precedes batch work, in a session of this class.
 Urgency urgency_of(const Request& request, SessionClass session_class,
                    const ServerContext& context);
 

@@ -14,17 +14,17 @@ bool has_kind(const StoragePruneRequest& request) {
   return request.passing || request.failures || request.artifacts || request.runs;
 }
 
-/// What the request says of a kind, `named` or not.
+/// Returns the request's rule for a kind, which may or may not be `named`.
 PruneRule rule_of(const StoragePruneRequest& request, bool named) {
   const bool bounded = request.older_than || request.keep;
   const bool meant = named || (!has_kind(request) && (bounded || !request.op.empty()));
   if (!meant) return {};
-  // A size alone takes the oldest, see pruning_of().
+  // With only a size, the oldest are deleted; see pruning_of().
   const bool all = !bounded && !request.bytes;
   return {.all = all, .older_s = request.older_than, .keep = request.keep, .beyond_either = false};
 }
 
-/// Whether the request leaves it to [storage] what goes.
+/// Returns whether [storage] decides what is deleted.
 bool goes_by_retention(const StoragePruneRequest& request) {
   const bool bounded = request.older_than || request.keep || request.bytes || !request.op.empty();
   return !has_kind(request) && !bounded;
@@ -43,7 +43,7 @@ Pruning pruning_of(const StoragePruneRequest& request) {
   return pruning;
 }
 
-/// The project of the configuration as it is stored.
+/// Returns the stored form of the configuration's project.
 StoredProject project_of(const Config& config) {
   const std::string path = canonical_path(config.file);
   return {.id = project_id(path), .path = path, .name = config.name};
@@ -61,7 +61,7 @@ Result<std::vector<StoredProject>> projects_of(const Config& config, bool all,
   return projects;
 }
 
-/// A damaged database cannot be opened and is counted by nobody.
+/// A damaged database cannot be opened, so nothing is counted.
 Reply not_opened(const Error& failure, const Request& request, const std::string& path) {
   const bool damaged = failure.code == ErrorCode::Corruption;
   if (!damaged || !std::holds_alternative<StorageStatusRequest>(request)) {
@@ -125,7 +125,7 @@ Reply answer_storage(const StorageStatusRequest& request, const StorageScope& sc
 
 Reply answer_storage(const StoragePruneRequest& request, const StorageScope& scope,
                      ProjectStores& stores) {
-  std::vector<Pruning> prunings;  // All of them before the first record goes.
+  std::vector<Pruning> prunings;  // Prepared completely before the first record is deleted.
   for (const StoredProject& project : scope.projects) {
     Pruning& pruning = prunings.emplace_back(pruning_of(request));
     if (goes_by_retention(request)) {
@@ -172,7 +172,7 @@ std::string answer_without_daemon(std::string_view message, const Config& config
   const auto asked = decode_request(message, none);
   if (!asked) return encode_reply(error_reply(asked.error()));
   std::error_code ignored;
-  // Reading makes no folder.
+  // Reading must not create the folder.
   const bool verifies = std::holds_alternative<StorageVerifyRequest>(asked->request);
   if (verifies && !std::filesystem::exists(config.db_path, ignored)) {
     return encode_reply(verify_store(config.db_path));

@@ -1,5 +1,5 @@
-// What `gpuemu storage` asks for, answered from the stores of all projects: by a daemon, or without
-// one by a program that holds the lock of the database folder.
+// Answers requests of `gpuemu storage` from the stores of all projects: in a daemon, or without one
+// in a program that holds the lock of the database folder.
 #pragma once
 
 #include <functional>
@@ -15,12 +15,12 @@
 
 namespace gpuemu {
 
-/// Whom a request is about, and what must stay.
+/// The projects that a request concerns, and what must be kept.
 struct StorageScope {
   std::vector<StoredProject> projects;
   /// See Pruning.
   uint64_t in_use_from = std::numeric_limits<uint64_t>::max();
-  /// The limits of a project, for pruning that is told none.
+  /// Returns the limits of a project, for pruning without explicit limits.
   std::function<Result<Retention>(const StoredProject&)> retention;
 };
 
@@ -31,14 +31,14 @@ Reply answer_storage(const StoragePruneRequest& request, const StorageScope& sco
 Reply answer_storage(const StorageBackupRequest& request, ProjectStores& stores);
 Reply answer_storage(const StorageCompactRequest& request, ProjectStores& stores);
 
-/// Answers one message without a daemon, for the project of `config`. Only requests of
-/// `gpuemu storage` are answered; anything wrong is an Error reply. `names`: as for open_stores().
+/// Answers one message without a daemon, for the project of `config`. Only requests of `gpuemu
+/// storage` are answered; errors are returned as an Error reply. `names`: as for open_stores().
 /// `environment`: as for retention_of().
 std::string answer_without_daemon(std::string_view message, const Config& config,
                                   const ProjectNames& names, const Environment& environment);
-/// As repair_store(); the reply as text.
+/// Like repair_store(); returns the reply as text.
 std::string repair_without_daemon(const Config& config, bool dry_run);
-/// As restore_store(); the reply as text.
+/// Like restore_store(); returns the reply as text.
 std::string restore_without_daemon(const Config& config, const std::string& backup, bool force);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Exact seed first, then the same double.
+// Matches the exact seed first, then the same double.
 #include "daemon/server/stored_failure.h"
 
 #include <set>
@@ -16,8 +16,8 @@ namespace {
 constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
 constexpr size_t kFailuresSearched = 10'000;
 
-/// The op that a seed alone means: of the project's ops the one that has a failure with it; "" when
-/// none has, which leaves those of other projects.
+/// Finds the op for a seed alone: the project's op with a failure of that seed; "" if none has one,
+/// which leaves ops of other projects.
 Result<std::string> op_of_seed(Store& store, uint64_t seed, const Config& config) {
   std::vector<std::string> found;
   for (const OpConfig& op : config.ops) {
@@ -59,7 +59,7 @@ Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
 Result<ValidationResult> find_failure(Call& call, uint64_t seed, const std::string& op) {
   Store& store = call.context.store;
   const auto config = call.context.config.current();
-  // A wrong gpuemu.toml is told by whoever needs it.
+  // An invalid gpuemu.toml is reported by requests that need it.
   if (!op.empty() || !config) return find_in_store(store, seed, op);
   return find_in_store(store, seed, GPUEMU_TRY(op_of_seed(store, seed, **config)));
 }

@@ -1,4 +1,4 @@
-// Finding the failure that a seed means.
+// Finds the failure that a seed refers to.
 #pragma once
 
 #include "common/protocol/records.h"
@@ -7,13 +7,13 @@
 
 namespace gpuemu {
 
-/// The newest failure with exactly this seed, of `op`; without it, of the project's op that has
-/// one. Else, for seeds that passed through a program with double precision numbers: the one
-/// failure whose seed rounds to the same double. NotFound, or InvalidArgument when several ops or
-/// seeds fit.
+/// Returns the newest failure with exactly this seed, of `op`; without `op`, of the project's op
+/// that has one. If there is none, returns the only failure whose seed rounds to the same double,
+/// because some programs pass seeds as double-precision numbers. NotFound, or InvalidArgument if
+/// several ops or seeds match.
 Result<ValidationResult> find_failure(Call& call, uint64_t seed, const std::string& op);
 
-/// The inputs that are stored with a failure of an existing client's op; none when there are none.
+/// Returns the inputs stored with a failure of an existing client's op; none if there are none.
 Result<NamedTensors> stored_inputs(const ValidationResult& failure);
 
 }  // namespace gpuemu

@@ -8,11 +8,11 @@
 namespace gpuemu {
 namespace {
 
-// A stub is a few lines; longer scripts do something.
+// A stub is a few lines; longer scripts are not stubs.
 constexpr size_t kStubBytesMax = 64 << 10;
 constexpr std::string_view kBlank = " \t\r\n";
 
-/// Behind blanks, comments and string literals that are statements of their own.
+/// Skips blanks, comments and string literals that are statements.
 std::string_view first_statement(std::string_view text) {
   for (;;) {
     const size_t begin = text.find_first_not_of(kBlank);
@@ -35,7 +35,7 @@ std::string_view first_statement(std::string_view text) {
   }
 }
 
-/// Behind the colon of `def FUNCTION(...):`; empty where there is no such function.
+/// Returns the text after the colon of `def FUNCTION(...):`; empty if there is no such function.
 std::string_view body_of(std::string_view script, const std::string& function) {
   const std::string definition = "def " + function + "(";
   size_t at = script.starts_with(definition) ? 0 : script.find("\n" + definition);

@@ -1,4 +1,4 @@
-// References that nobody has written yet, as `gpuemu init` leaves them.
+// Recognises unwritten references, as `gpuemu init` creates them.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace gpuemu {
 
-/// Whether the first statement of `def FUNCTION` behind its docstring is `raise
-/// NotImplementedError`. One that returns nothing is a mistake like any other.
+/// Returns whether the first statement of `def FUNCTION` after its docstring is `raise
+/// NotImplementedError`. A function that returns nothing is an ordinary mistake.
 bool is_stub_reference(std::string_view script, const std::string& function = "reference");
 
-/// Ops whose reference is one are judged as if they had none: it moves to OpConfig::stub_reference.
-/// Files are read anew. Returns whether there are any.
+/// Treats ops with such a reference as ops without one: moves it to OpConfig::stub_reference. Reads
+/// the files again. Returns whether there are any.
 bool set_stubs_aside(Config& config);
 
 }  // namespace gpuemu

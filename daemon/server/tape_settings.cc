@@ -16,10 +16,11 @@
 namespace gpuemu {
 namespace {
 
-/// Who waits for a remote worker looks so often whether it still shall.
+/// Interval at which a wait for a remote worker checks whether it should continue.
 constexpr std::chrono::milliseconds kRemoteLook{100};
-/// After so many refusals by remote workers, kRemoteLook apart, others run the ops. A worker that
-/// is lost while it opens a device and then reconnects would otherwise be asked for ever.
+/// After this many refusals by remote workers, kRemoteLook apart, other workers run the ops.
+/// Otherwise a worker that is lost while it opens a device and then reconnects would be retried
+/// forever.
 constexpr int kRefusalsMax = 50;
 constexpr int kStartsMax = 3;
 
@@ -73,7 +74,7 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open_own(size_t place) const {
     options.device_index = static_cast<int>(place % own_);
   }
   Result<std::shared_ptr<TapeDevice>> opened = error(ErrorCode::Unavailable, "no worker process");
-  // One may be killed while it starts.
+  // A process may be killed while it starts.
   for (int i = 0; i < kStartsMax; ++i) {
     auto channel = start_tape_process(options, local_name(place));
     opened = channel ? open_worker_tape_device(*std::move(channel))
@@ -96,7 +97,7 @@ Result<std::shared_ptr<TapeDevice>> DaemonHosts::open(size_t place,
         workers_.remotes == nullptr ? nullptr : workers_.remotes->tape_channel(worker_, place);
     if (channel != nullptr) {
       auto opened = open_worker_tape_device(channel);
-      // Where the worker was lost meanwhile, another one may be better.
+      // If the worker was lost meanwhile, another one may succeed.
       if (opened || !channel->is_lost()) return opened;
       ++refusals;
     }
@@ -124,14 +125,14 @@ DeviceRequest device_request(const Config& config, const Lanes& lanes, bool has_
     device.sm = nearest_emulated_architecture(std::atoi(lanes.arch.c_str() + 3));
   }
   device.contraction = contraction_from_name(config.contraction).value_or(Contraction::Auto);
-  device.memory_limit_bytes = kNoMemoryLimit;  // What may be where is the scheduler's to say.
-  // Workers have one processor each: what a project leaves is for others. Without workers one op
-  // runs at a time and has all.
+  device.memory_limit_bytes = kNoMemoryLimit;  // The scheduler decides what is where.
+  // Each worker has one processor, so that a project leaves the rest to others. Without workers,
+  // one op runs at a time and uses all.
   device.threads = has_processes ? 1 : std::max(1U, std::thread::hardware_concurrency());
   return device;
 }
 
-/// The same device in a process of its own.
+/// Returns options for the same device in a process of its own.
 WorkerOptions worker_options(const DeviceRequest& device, const Config& config,
                              const DaemonFacts& facts) {
   return {.program = facts.workers.program,

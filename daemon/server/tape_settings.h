@@ -1,4 +1,4 @@
-// What the configuration that a daemon was started with says of tapes.
+// The settings for tapes in the configuration with which a daemon was started.
 #pragma once
 
 #include "common/config/config.h"
@@ -8,7 +8,7 @@
 
 namespace gpuemu {
 
-/// Tapes have a device for each worker of these lanes, with the memory of one.
+/// Tapes get one device per worker of these lanes, each with that worker's memory.
 TapeSettings tape_settings(const Config& config, const Lanes& lanes, const DaemonFacts& facts);
 
 }  // namespace gpuemu

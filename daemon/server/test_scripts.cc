@@ -1,4 +1,4 @@
-// The ops with op scripts of a test run.
+// Runs the ops with op scripts in a test run.
 #include <algorithm>
 #include <iterator>
 
@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// What all ops of a run have in common.
+/// Shared by all ops of a run.
 struct ScriptTest {
   const CampaignOptions& options;
   const Config& config;
@@ -44,7 +44,7 @@ Status test_script_op(const OpConfig& op, const ScriptTest& test, OpTestReport& 
   report.duration_ms = static_cast<uint64_t>(took.count() * 1000);
   if (took.count() > 0) report.cases_per_second = static_cast<double>(report.cases) / took.count();
   if (const auto* failure = std::get_if<ErrorReply>(&reply)) {
-    // The disk or the daemon, not this op.
+    // The fault is in the disk or the daemon, not in this op.
     if (failure->code == WireErrorCode::InternalError && !control.cancel) {
       return error(ErrorCode::Internal, "{}", failure->message);
     }

@@ -1,4 +1,4 @@
-// The store in memory. Plain containers under one mutex: what the database is tested against.
+// The in-memory store: plain containers under one mutex. The database is tested against it.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -192,7 +192,7 @@ class MemoryStore : public Store {
   }
   struct Kept {
     ValidationResult result;
-    uint64_t inputs = 0;  ///< As of ResultToKeep.
+    uint64_t inputs = 0;  ///< See ResultToKeep.
   };
 
   static bool is_of(const Kept& kept, const ValidationResult& result) {
@@ -229,7 +229,7 @@ class MemoryStore : public Store {
   }
 
   std::mutex mutex_;
-  std::vector<Kept> results_, failures_;  // In order of storing.
+  std::vector<Kept> results_, failures_;  // In the order of storing.
   std::map<std::string, std::map<std::pair<std::string, uint64_t>, ValidationResult>> baselines_;
   std::map<std::string, std::vector<ArtifactMetrics>> history_;  ///< By kernel, oldest first.
   std::map<std::string, Artifacts> artifact_baselines_;

@@ -24,12 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kBatchBytes = size_t{1} << 20;
-/// Disk space needed beyond the copy itself, for RocksDB's logs, manifests and preallocation.
+/// Disk space needed besides the copy itself, for RocksDB's logs, manifests and preallocation.
 constexpr uint64_t kSpareBytes = uint64_t{64} << 20;
 
 fs::path unfinished(const fs::path& folder) { return folder.native() + ".migrating"; }
 
-/// A path for the old database that is not taken: FOLDER.schema1, else FOLDER.schema1-2 and so on.
+/// Returns an unused path for the old database: FOLDER.schema1, else FOLDER.schema1-2 and so on.
 fs::path place_for_old(const fs::path& folder) {
   const std::string wanted = folder.native() + ".schema1";
   fs::path place = wanted;
@@ -45,7 +45,7 @@ bool has_files(const fs::path& folder, const char* name) {
   return fs::exists(folder / name, ignored);
 }
 
-/// Copies every record of one database into another, under its project's prefix.
+/// Copies every record of one database to another, under its project's prefix.
 class Copy {
  public:
   Copy(Database& from, OpenedRocks& to, const fs::path& to_folder, const ProjectNames& first)
@@ -81,7 +81,7 @@ class Copy {
     }));
     return end();
   }
-  /// Records read, by family.
+  /// Returns the number of records read, by family.
   const RecordCounts& counts() const { return counts_; }
 
  private:
@@ -99,8 +99,8 @@ class Copy {
     return name.starts_with(kOpVerdictMeta) || name.starts_with(kKernelVerdictMeta);
   }
 
-  /// Collects the tags that go to the project: a baseline with one of its ops or kernels goes
-  /// whole.
+  /// Collects the tags that go to the project: a baseline that has one of its ops or kernels is
+  /// moved whole.
   Status find_own_tags() {
     const auto look = [this](std::string_view key, std::string_view) -> Result<bool> {
       const auto tag = owner_of(key);
@@ -137,7 +137,7 @@ class Copy {
 
   Status write() {
     rocksdb::WriteOptions options;
-    options.disableWAL = true;  // end() flushes all of it.
+    options.disableWAL = true;  // end() flushes everything.
     const auto written = to_.db->Write(options, &batch_);
     batch_.Clear();
     return written.ok() ? ok_status() : Status(error_of(written, to_folder_));
@@ -180,7 +180,7 @@ Status check_space(const fs::path& folder) {
                folder.native(), space.available >> 20, (bytes >> 20) + 1);
 }
 
-/// Builds the migrated copy in `fresh` and checks its ledger's counts against the records read.
+/// Builds the migrated copy in `fresh`, and compares its ledger's counts with the records read.
 Status build(Database& old, const fs::path& fresh, const ProjectNames& first) {
   RecordCounts wanted{};
   {
@@ -204,7 +204,7 @@ Status build(Database& old, const fs::path& fresh, const ProjectNames& first) {
 }
 
 /// Moves `fresh` to `folder`, and the old `folder` to `kept`. A file system that cannot exchange
-/// two names needs two moves; if the daemon dies between them, finish_migration() makes the second.
+/// two names needs two moves; if the daemon ends between them, finish_migration() makes the second.
 Status change_places(const fs::path& fresh, const fs::path& folder, const fs::path& kept) {
   if (::renameat2(AT_FDCWD, fresh.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) == 0) {
     GPUEMU_TRY(sync_path(folder.parent_path()));
@@ -226,7 +226,7 @@ Status change_places(const fs::path& fresh, const fs::path& folder, const fs::pa
   return move_folder(fresh, folder);
 }
 
-/// Whether the folder holds an old database that a migration moved out of the way.
+/// Returns whether the folder holds an old database that a migration moved away.
 Result<bool> is_without_projects(const fs::path& folder) {
   const OpenedRocks rocks = GPUEMU_TRY(open_to_read(folder, Reading::Strict));
   rocksdb::ColumnFamilyHandle* const meta = rocks.handles[static_cast<size_t>(Family::Meta)];

@@ -1,5 +1,5 @@
-// Private to this folder: the database as one project sees it. Adds the project's prefix to keys
-// on the way in and removes it on the way out.
+// Private to this folder: one project's view of the database. Adds the project's prefix to keys,
+// and removes it from returned ones.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace gpuemu::storage {
 
-/// Each member is the one of Database with the same name, limited to the project's keys.
+/// Each member corresponds to that of Database with the same name, limited to the project's keys.
 class ProjectKeys {
  public:
   ProjectKeys(std::shared_ptr<Database> database, std::string_view project)

@@ -1,4 +1,4 @@
-// The stores of all projects over one database.
+// The stores of all projects in one database.
 #include "daemon/storage/project_stores.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ namespace {
 using storage::Database;
 using storage::Family;
 
-/// The database's schema version; nullopt for a database without records.
+/// Returns the database's schema version; nothing for a database without records.
 Result<std::optional<uint64_t>> schema_version(Database& database) {
   const auto text = GPUEMU_TRY(database.get(Family::Meta, storage::kSchemaVersionKey));
   if (!text) return std::optional<uint64_t>();
@@ -39,7 +39,7 @@ Result<std::optional<uint64_t>> schema_version(Database& database) {
   return error(ErrorCode::Corruption, "its schema version is '{}', expected a number", *text);
 }
 
-/// Opens the database, migrating it to the current schema if it is older.
+/// Opens the database, and migrates it if its schema is older.
 Result<std::shared_ptr<Database>> open_current(const std::filesystem::path& folder,
                                                const ProjectNames& first, std::string& note) {
   GPUEMU_TRY(storage::finish_migration(folder));
@@ -135,12 +135,12 @@ class RocksStores : public ProjectStores {
   const std::shared_ptr<Database> database_;
   const std::shared_ptr<storage::Stamps> stamps_ = std::make_shared<storage::Stamps>();
   const std::string note_;
-  std::mutex backup_mutex_;  // One at a time.
+  std::mutex backup_mutex_;  // One backup at a time.
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Store>> stores_;  // Guarded by mutex_.
 };
 
-/// How many records the database has, for messages; "" for none.
+/// Returns the number of records in the database for messages; "" for none.
 std::string records_in(const std::filesystem::path& folder) {
   if (!storage::has_database(folder)) return "";
   const auto ledger = storage::read_ledger(folder);

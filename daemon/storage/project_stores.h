@@ -1,4 +1,4 @@
-// The database of all projects. No project sees the records of another. Thread-safe.
+// The database of all projects. A project cannot access another's records. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@
 
 namespace gpuemu {
 
-/// Moves records from project `from` to project `to`.
+/// A request to move records from project `from` to project `to`.
 struct Taking {
   std::string from, to;  ///< Project ids.
   bool all = false;      ///< Every record, not only those of `ops` and `kernels`.
   std::set<std::string> ops, kernels;
-  bool dry_run = false;  ///< Count only.
+  bool dry_run = false;  ///< Only count.
 };
-/// How many records of each kind a Taking claimed.
+/// How many records of each kind were moved.
 struct Taken {
   uint64_t results = 0, failures = 0, baselines = 0, artifacts = 0, corpus = 0;
-  std::set<std::string> ops;  ///< Names that the results and failures have.
+  std::set<std::string> ops;  ///< Names of the ops of moved results and failures.
 
   bool operator==(const Taken&) const = default;
 };
@@ -34,35 +34,36 @@ class ProjectStores {
  public:
   virtual ~ProjectStores() = default;
 
-  /// The store of the project with this id; the same one for every call. It may outlive this
-  /// object.
+  /// Returns the store of the project with this id, the same one for every call. It may outlive
+  /// this object.
   virtual Result<std::shared_ptr<Store>> of(const std::string& project) = 0;
   /// Adds the project to the list, or replaces the entry with its id.
   virtual Status remember(const StoredProject& project) = 0;
-  /// All remembered projects, sorted by id.
+  /// Returns all remembered projects, sorted by id.
   virtual Result<std::vector<StoredProject>> projects() = 0;
   /// Moves records, each together with its index entries. If `to` already has a baseline or kernel
-  /// metrics of the same name, both stay where they are; of two results the newer one is kept.
+  /// metrics of the same name, both stay where they are. Of two results, the newer one is kept.
   virtual Result<Taken> take(const Taking& taking) = 0;
   /// Deletes all records of the project and its entry in the list, in one step.
   virtual Status forget(const std::string& project) = 0;
-  /// About how many bytes of the disk the records of the project take.
+  /// Returns the approximate disk space of the project's records.
   virtual Result<uint64_t> bytes(const std::string& project) = 0;
-  /// What is stored of these projects, counted. Where a record cannot be read `damaged` is set, and
-  /// the counts are those of the others.
+  /// Counts what is stored for these projects. If a record cannot be read, `damaged` is set and the
+  /// others are counted.
   virtual Result<StorageStatusReply> status(const std::vector<StoredProject>& listed) = 0;
-  /// Deletes records, each together with its index entries and none that was replaced meanwhile.
+  /// Deletes records, each together with its index entries, except records that were replaced
+  /// meanwhile.
   virtual Result<PrunedTotals> prune(const Pruning& pruning) = 0;
   /// Reads every file, checksum, record and index entry.
   virtual Result<StorageReportReply> verify() = 0;
-  /// Writes a copy of everything acknowledged before the call, while others go on writing. The
-  /// place, an absolute path, must not exist, and appears whole or not at all.
+  /// Writes a copy of everything acknowledged before the call, while others continue to write. The
+  /// target, an absolute path, must not exist; it appears complete or not at all.
   virtual Status back_up(const std::filesystem::path& place) = 0;
-  /// Gives unused bytes back to the disk.
+  /// Returns unused bytes to the disk.
   virtual Result<StorageCompactedReply> compact() = 0;
-  /// What is known to be damaged in the database; "" for nothing.
+  /// Returns known damage in the database; "" for none.
   virtual std::string damage() const { return ""; }
-  /// A sentence for the user about opening the database, such as a migration; "" for none.
+  /// Returns a sentence for the user about opening the database, such as a migration; "" for none.
   virtual std::string note() const { return ""; }
 };
 
@@ -72,26 +73,27 @@ struct ProjectNames {
   std::set<std::string> ops, kernels;
 };
 
-/// As ProjectStores::verify(), of a database that no daemon has open, damaged or not. Changes
+/// Like ProjectStores::verify(), for a database that no daemon has open, damaged or not. Changes
 /// nothing.
 StorageReportReply verify_store(const std::filesystem::path& folder);
 
-/// Puts a database of all that can be read in the place of a damaged one, which is kept as
-/// FOLDER.damaged-TIME. A whole one is left alone. With `dry_run` the reply says what would be
-/// lost. No daemon may have it open.
+/// Replaces a damaged database by one with everything readable; the damaged one is kept as
+/// FOLDER.damaged-TIME. Does nothing to an undamaged one. With `dry_run`, the reply says what would
+/// be lost. No daemon may have it open.
 Result<StorageReportReply> repair_store(const std::filesystem::path& folder, bool dry_run);
 
-/// Puts the backup in the place of the database; what is there is kept as FOLDER.before-TIME.
-/// InvalidArgument where the backup is no database, or where the database has records and `force`
-/// is false; Corruption where the backup is damaged. No daemon may have either open.
+/// Replaces the database by the backup; the old one is kept as FOLDER.before-TIME. InvalidArgument
+/// if the backup is not a database, or if the database has records and `force` is false; Corruption
+/// if the backup is damaged. No daemon may have either open.
 Result<StorageReportReply> restore_store(const std::filesystem::path& folder,
                                          const std::filesystem::path& backup, bool force);
 
-/// Opens the database in `folder`, creating it if needed. A database without projects is migrated
-/// first; a crash leaves it migrated or untouched. Records of the ops and kernels of `first` go to
-/// that project, the rest to kLegacyProject, and the old database is kept as FOLDER.schema1.
-/// Unavailable when another daemon has it open, Unsupported when a newer gpuemu wrote it,
-/// Corruption as for check_store, ResourceExhausted without room to migrate it, Io otherwise.
+/// Opens the database in `folder`, creating it if necessary. Migrates a database without projects
+/// first; after a crash it is either migrated or unchanged. Records of the ops and kernels of
+/// `first` go to that project, the rest to kLegacyProject, and the old database is kept as
+/// FOLDER.schema1. Errors: Unavailable if another daemon has it open, Unsupported if a newer gpuemu
+/// wrote it, Corruption as for check_store(), ResourceExhausted if there is no room to migrate it,
+/// otherwise Io.
 Result<std::unique_ptr<ProjectStores>> open_stores(const std::filesystem::path& folder,
                                                    const ProjectNames& first);
 

@@ -1,4 +1,4 @@
-// Chooses records first, then deletes each together with its index entries, unless it was replaced
+// Selects records first, then deletes each together with its index entries, unless it was replaced
 // meanwhile.
 #include "daemon/storage/prune_records.h"
 
@@ -59,7 +59,7 @@ struct Candidate {
   bool chosen = false;
 };
 
-/// What a record has to be for a deletion to go on.
+/// A condition that a record must still satisfy when it is deleted.
 struct Guard {
   Family family;
   std::string key;
@@ -146,7 +146,7 @@ class Pruner {
     return ok_status();
   }
 
-  /// Whether the record with `newer` newer ones of its kind goes.
+  /// Returns whether the record, with `newer` newer ones of its kind, is to be deleted.
   bool goes(const PruneRule& rule, uint64_t stamp, uint64_t newer) const {
     if (!rule.is_set() || stamp >= pruning_.in_use_from) return false;
     if (rule.all) return true;
@@ -160,7 +160,7 @@ class Pruner {
     for (size_t i = 0; i < kind.size(); ++i) kind[i].chosen = goes(rule, kind[i].stamp, i);
   }
 
-  /// A number to keep is one of each kernel.
+  /// The number to keep is per kernel.
   void choose_artifacts() {
     std::map<std::string, uint64_t, std::less<>> newer;
     for (Candidate& one : artifacts_) {
@@ -181,8 +181,7 @@ class Pruner {
     return bytes;
   }
 
-  /// Chooses the oldest passing results, then input snapshots, then failures, until what is left
-  /// fits.
+  /// Selects the oldest passing results, then input snapshots, then failures, until the rest fits.
   Status shrink() {
     const uint64_t stored = GPUEMU_TRY(stored_bytes());
     excess_ = stored > *pruning_.bytes ? stored - *pruning_.bytes : 0;
@@ -232,7 +231,7 @@ class Pruner {
     return ok_status();
   }
 
-  /// Whether each record is still what it was.
+  /// Returns whether each record is unchanged.
   Result<bool> hold(const std::vector<Guard>& guards) {
     for (const Guard& one : guards) {
       const auto value = GPUEMU_TRY(database_.get(one.family, prefix_ + one.key));
@@ -241,7 +240,7 @@ class Pruner {
     return true;
   }
 
-  /// Adds the deletion of a record and of what belongs to it; returns how many bytes that is.
+  /// Adds the deletion of a record and what belongs to it; returns its bytes.
   Result<uint64_t> erase(rocksdb::WriteBatch& batch, const Candidate& one,
                          std::vector<Guard>& guards) {
     guards.push_back({one.family, one.key, one.digest});
@@ -260,7 +259,7 @@ class Pruner {
     if (one.family != Family::Failures || !parts) return bytes;
     entry(Family::Index, time_key('f', one.stamp), one.key.size());
     entry(Family::Index, seed_key('f', parts->seed, one.stamp), one.key.size());
-    // The result that was stored with it says that it fails, and has its inputs there.
+    // The result stored with it says that it fails, and has its inputs there.
     const std::string result = result_key(parts->op, parts->seed);
     const auto value = GPUEMU_TRY(database_.get(Family::Results, prefix_ + result));
     const auto stamp = value ? stamp_of(*value) : Result<uint64_t>(uint64_t{0});
@@ -272,7 +271,7 @@ class Pruner {
     return bytes;
   }
 
-  /// Deletes what is chosen; returns how many records went.
+  /// Deletes the selected records; returns how many were deleted.
   Result<uint64_t> remove(const std::vector<Candidate>& kind) {
     uint64_t removed = 0;
     std::vector<const Candidate*> together;
@@ -286,7 +285,7 @@ class Pruner {
     return removed;
   }
 
-  /// In one step, or record by record where one of them was replaced meanwhile: that one stays.
+  /// Deletes in one step or, if one was replaced meanwhile, record by record without that one.
   Result<uint64_t> remove_together(const std::vector<const Candidate*>& records) {
     if (records.empty()) return uint64_t{0};
     rocksdb::WriteBatch batch;
@@ -374,7 +373,7 @@ Result<PruneHistory> read_prune_history(Database& database, const std::string& p
   const char* const end = at + text->size();
   for (uint64_t& number : numbers) {
     const auto [stop, failed] = std::from_chars(at, end, number);
-    if (failed != std::errc()) return PruneHistory();  // Another version's.
+    if (failed != std::errc()) return PruneHistory();  // Written by another version.
     at = stop == end ? end : stop + 1;
   }
   history.removed = {numbers[0], numbers[1], numbers[2], numbers[3]};

@@ -1,4 +1,4 @@
-// What pruning deletes: what is beyond the limits of retention, or what a user asks for.
+// What pruning deletes: records beyond the limits of retention, or those that a user selects.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,34 @@ namespace gpuemu {
 
 /// Selects the records of one kind to delete.
 struct PruneRule {
-  bool all = false;                 ///< Whatever the bounds.
-  std::optional<uint64_t> older_s;  ///< Those stored before so many seconds.
-  std::optional<uint64_t> keep;     ///< Those that are not among the newest so many.
-  bool beyond_either = false;       ///< One bound will do; else both have to be exceeded.
+  bool all = false;                 ///< Regardless of the bounds.
+  std::optional<uint64_t> older_s;  ///< Records stored longer ago than this many seconds.
+  std::optional<uint64_t> keep;     ///< Records that are not among this many newest ones.
+  bool beyond_either = false;  ///< One exceeded bound is enough; otherwise both must be exceeded.
   bool is_set() const { return all || older_s || keep; }
 };
 
-/// What to delete of a project.
+/// What to delete from a project.
 struct Pruning {
-  std::string project;  ///< Its id.
+  std::string project;  ///< Id of the project.
   PruneRule passing, failures, artifacts, runs;
-  std::string op;                 ///< Only of this op, or of the kernel with this name; "": of all.
-  std::optional<uint64_t> bytes;  ///< Delete the oldest until no more than this is left.
+  std::string op;                 ///< Only of this op, or of the kernel with this name; "": all.
+  std::optional<uint64_t> bytes;  ///< Delete the oldest until at most this much is left.
   /// What `bytes` may delete.
   bool shrink_passing = false, shrink_failures = false;
-  bool dry_run = false;    ///< Count only.
-  bool automatic = false;  ///< Leaves no trace in the history of pruning where nothing went.
+  bool dry_run = false;    ///< Only count.
+  bool automatic = false;  ///< If nothing was deleted, the run is not recorded in the history.
   /// Records stored at or after this time, in microseconds since 1970, belong to running jobs.
   uint64_t in_use_from = std::numeric_limits<uint64_t>::max();
-  bool has_jobs = false;  ///< Jobs run, one of which may be about to add to trends.
+  bool has_jobs = false;  ///< Jobs are running, one of which may be about to add to trends.
 };
 
-/// What is beyond these limits.
+/// Returns the pruning for what exceeds these limits.
 Pruning pruning_of(const Retention& retention);
 
 struct PrunedTotals {
   PrunedRecords removed;
-  uint64_t bytes = 0;  ///< Keys and values of what went.
+  uint64_t bytes = 0;  ///< Keys and values of deleted records.
 };
 
 }  // namespace gpuemu

@@ -1,5 +1,5 @@
-// One project's store on disk. Every change is one synced batch: a crash leaves all of it or
-// nothing.
+// One project's store on disk. Every change is a single synced batch, so a crash leaves all or none
+// of it.
 #include "daemon/storage/rocks_store.h"
 
 #include <algorithm>
@@ -31,7 +31,7 @@ ValidationResult without_snapshot(ValidationResult result) {
   return result;
 }
 
-// Keys of what is being deleted, written together.
+// Limit of the keys deleted in one batch.
 constexpr size_t kDeletedBatchBytes = size_t{1} << 20;
 
 class RocksStore : public Store {
@@ -150,16 +150,16 @@ Status RocksStore::put_results(std::span<const ResultToKeep> results) {
   return database_->write(batch);
 }
 
-/// `replaced` is what the database has under the result's key.
+/// `replaced` is the current value under the result's key.
 Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept,
                               const std::optional<std::string>& replaced) {
   const ValidationResult& result = kept.result;
   const uint64_t stamp = next_stamp();
   const std::string value = storage::encode_result(result, stamp, kept.inputs);
   const std::string key = storage::result_key(result.op_name, result.seed);
-  // One that the same batch replaces leaves void index entries, which readers pass over.
+  // A record replaced in the same batch leaves invalid index entries, which readers skip.
   if (replaced) {
-    // A damaged old record leaves its index entries void; the new one is kept all the same.
+    // A damaged old record leaves its index entries invalid; the new one is still stored.
     if (const auto old = storage::stamp_of(*replaced)) {
       database_->erase(batch, Family::Index, storage::time_key('r', *old));
       database_->erase(batch, Family::Index, storage::seed_key('r', result.seed, *old));
@@ -181,7 +181,7 @@ Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& ke
   return ok_status();
 }
 
-/// Failures of the same case that are on disk; what the same batch adds is not.
+/// Deletes failures of the same case that are on disk, not those of the same batch.
 Status RocksStore::erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result) {
   const std::string prefix = storage::result_key(result.op_name, result.seed) + ":";
   const auto visit = [&](std::string_view key, std::string_view value) -> Result<bool> {
@@ -197,8 +197,7 @@ Status RocksStore::erase_same_case(rocksdb::WriteBatch& batch, const ValidationR
   return database_->scan(Family::Failures, prefix, visit);
 }
 
-/// Visits records newest first, as long as `visit` returns true. Void index entries are passed
-/// over.
+/// Visits records newest first, as long as `visit` returns true. Skips invalid index entries.
 Status RocksStore::walk(const Kind& kind, const std::string& index_prefix,
                         const std::function<bool(storage::StoredResult)>& visit) {
   return database_->scan(Family::Index, index_prefix,
@@ -227,7 +226,7 @@ Result<ValidationResult> RocksStore::newest(const Kind& kind, uint64_t seed,
                kind.name, seed, op.empty() ? "" : " of op '" + op + "'");
 }
 
-/// A result that failed has its snapshot in the failure, where it is kept once.
+/// A failed result has its snapshot in the failure, where it is stored once.
 Result<ValidationResult> RocksStore::result(uint64_t seed, const std::string& op) {
   auto found = GPUEMU_TRY(newest({'r', Family::Results, "result"}, seed, op));
   if (found.passed || !found.repro_info || found.repro_info->input_snapshot) return found;
@@ -255,7 +254,7 @@ Result<std::vector<ValidationResult>> RocksStore::list(const Kind& kind, size_t 
   return listed;
 }
 
-/// A result that cannot be read does not pass.
+/// A result that cannot be read does not count as passing.
 bool RocksStore::is_mended(const storage::StoredResult& failure) {
   const std::string key = storage::result_key(failure.result.op_name, failure.result.seed);
   const auto value = database_->get(Family::Results, key);
@@ -374,7 +373,7 @@ Status RocksStore::put_artifact_baseline(const std::string& tag,
   database_->erase_all(batch, Family::ArtifactBaselines, prefix);
   database_->put(batch, Family::ArtifactBaselines, prefix, tag);
   for (const ArtifactMetrics& entry : metrics) {
-    // The colon keeps a kernel without a name apart from the tag's own entry.
+    // The colon distinguishes a kernel without a name from the tag's own entry.
     database_->put(batch, Family::ArtifactBaselines, prefix + ":" + entry.kernel_name,
                    storage::encode_artifact(entry));
   }

@@ -1,4 +1,4 @@
-// Private to this folder: how many bytes of input snapshots one listing carries.
+// Private to this folder: limits the bytes of input snapshots in one listing.
 #pragma once
 
 #include "common/protocol/records.h"
@@ -9,7 +9,7 @@ class SnapshotBudget {
  public:
   explicit SnapshotBudget(size_t bytes_max) : bytes_left_(bytes_max) {}
 
-  /// Takes the snapshot away once the budget is spent, an empty one too.
+  /// Removes the snapshot, even an empty one, once the budget is spent.
   void apply(ValidationResult& result) {
     if (!result.repro_info || !result.repro_info->input_snapshot) return;
     const size_t bytes = result.repro_info->input_snapshot->size();

@@ -1,4 +1,4 @@
-// Private to this folder: stamps that order the records of all projects by time of storing.
+// Private to this folder: stamps that order the records of all projects by storing time.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace gpuemu::storage {
 /// Hands out stamps. Thread-safe.
 class Stamps {
  public:
-  /// Microseconds since 1970, raised above every earlier stamp even if the clock was set back.
+  /// Returns microseconds since 1970, larger than every earlier stamp even if the clock was set
+  /// back.
   uint64_t next() {
     uint64_t last = last_.load();
     while (true) {

@@ -4,7 +4,7 @@ namespace gpuemu {
 
 bool is_same_case(const ValidationResult& one, const ValidationResult& other) {
   const bool generated = one.repro_info && one.repro_info->base_seed && one.repro_info->iteration;
-  // A case that a client submitted is known by nothing but its inputs.
+  // A case submitted by a client is only identified by its inputs.
   const bool has_inputs = one.repro_info && one.repro_info->input_snapshot;
   return (generated || has_inputs) && one.op_name == other.op_name && one.seed == other.seed &&
          one.repro_info == other.repro_info;

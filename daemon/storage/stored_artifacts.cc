@@ -18,8 +18,8 @@ uint64_t micros_of(int64_t seconds) {
   return static_cast<uint64_t>(std::max<int64_t>(seconds, 0)) * kSecondMicros;
 }
 
-/// From when on metrics with this timestamp count, within its second: now, if they were measured
-/// just now, as several may be in one second.
+/// Returns the time from which metrics with this timestamp are valid, within its second: now, if
+/// they were just measured, because several may be in one second.
 uint64_t start_of(int64_t timestamp) {
   const auto since = std::chrono::system_clock::now().time_since_epoch();
   const auto now =
@@ -31,7 +31,7 @@ uint64_t start_of(int64_t timestamp) {
 
 }  // namespace
 
-/// In order of key: of one kernel the oldest first.
+/// Visits in the order of keys: per kernel, oldest first.
 Status StoredArtifacts::each(const std::string& kernel, const Visit& visit) {
   const std::string prefix = kernel.empty() ? "" : kernel + ":";
   return keys_.scan(Family::Artifacts, prefix,
@@ -112,7 +112,7 @@ Status date_artifacts(Database& database) {
                            [&](std::string_view key, std::string_view value) -> Result<bool> {
                              if (parse_artifact_key(key)) return true;
                              const auto metrics = decode_artifact(value);
-                             if (!metrics) return true;  // Damaged: for verify and repair.
+                             if (!metrics) return true;  // Damaged: left for verify and repair.
                              database.erase(batch, Family::Artifacts, key);
                              database.put(batch, Family::Artifacts,
                                           artifact_key(key, micros_of(metrics->timestamp)), value);

@@ -1,4 +1,4 @@
-// Private to this folder: the metrics of a project's kernels, the newest and those before.
+// Private to this folder: the metrics of a project's kernels, current and earlier.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace gpuemu::storage {
 /// Thread-safe.
 class StoredArtifacts {
  public:
-  /// `keys` outlives it.
+  /// `keys` must outlive it.
   explicit StoredArtifacts(ProjectKeys& keys) : keys_(keys) {}
 
   /// Implements Store::put_artifact().
@@ -34,10 +34,10 @@ class StoredArtifacts {
   Status each(const std::string& kernel, const Visit& visit);
 
   ProjectKeys& keys_;
-  std::mutex mutex_;  // Guards the time between reading the newest and replacing it.
+  std::mutex mutex_;  // Held between reading the newest and replacing it.
 };
 
-/// Gives metrics that were stored without history the key that says since when they count.
+/// Adds the key with the start of validity to metrics that were stored without history.
 Status date_artifacts(Database& database);
 
 }  // namespace gpuemu::storage

@@ -51,7 +51,7 @@ class Counter {
   bool is_damaged() const { return damaged_; }
 
  private:
-  /// A table that cannot be read ends its family.
+  /// An unreadable table ends the count of its family.
   template <typename Visit>
   Status each(Family family, const Visit& visit) {
     const Status read = database_.scan(

@@ -1,4 +1,4 @@
-// Private to this folder: counts what is stored of projects.
+// Private to this folder: counts the stored records of projects.
 #pragma once
 
 #include "daemon/database/database.h"
@@ -10,7 +10,7 @@ namespace gpuemu::storage {
 Result<StorageStatusReply> stored_counts(Database& database,
                                          const std::vector<StoredProject>& listed);
 
-/// All files in the folder.
+/// Returns the size of all files in the folder.
 uint64_t bytes_of_files(const std::filesystem::path& folder);
 
 }  // namespace gpuemu::storage

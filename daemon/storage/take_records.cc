@@ -1,4 +1,4 @@
-// Moves records in batches of bounded size, each record together with its index entries.
+// Moves records in batches of bounded size, each together with its index entries.
 #include "daemon/storage/take_records.h"
 
 #include <map>
@@ -106,7 +106,7 @@ class Taker {
     return ok_status();
   }
 
-  /// A kernel's metrics move with their history, or stay with it.
+  /// A kernel's metrics move together with their history, or not at all.
   Status take_artifact(const std::string& key, std::string_view value) {
     const auto parts = parse_artifact_key(key);
     if (!parts || !wants(taking_.kernels, parts->kernel)) return ok_status();
@@ -120,7 +120,7 @@ class Taker {
     return ok_status();
   }
 
-  /// Whether the project that takes has metrics of the kernel.
+  /// Returns whether the receiving project has metrics of the kernel.
   Result<bool> has_kernel(const std::string& kernel) {
     bool found = false;
     GPUEMU_TRY(database_.scan(Family::Artifacts, to_ + kernel + ":",
@@ -139,7 +139,7 @@ class Taker {
   }
 
   /// Collects the tags to move: a baseline with a wanted op or kernel moves whole, unless its tag
-  /// is taken.
+  /// exists there.
   Status find_tags() {
     const auto look = [this](const std::string& key, std::string_view) -> Status {
       const auto tag = owner_of(key);

@@ -11,11 +11,11 @@ namespace {
 
 using Kind = HarnessFinding::Kind;
 
-/// From this size on, poison in one run alone shows that an element was not written.
+/// From this element size on, poison in a single run shows that an element was not written.
 constexpr size_t kTellingBytes = 4;
 
-/// Whether the element still holds the poison of `run`. Elements are packed here: wider ones start
-/// at an even byte of the pattern; elements of one byte may hold either of its bytes.
+/// Returns whether the element still holds the poison of `run`. Elements are packed here: wider
+/// ones start at an even byte of the pattern; one-byte elements may hold either of its bytes.
 bool is_poison(std::span<const std::byte> element, uint32_t run) {
   if (element.size() == 1) {
     return element[0] == poison_byte(run, 0) || element[0] == poison_byte(run, 1);
@@ -26,7 +26,8 @@ bool is_poison(std::span<const std::byte> element, uint32_t run) {
   return true;
 }
 
-/// Whether all runs gave the same bytes. Poison differs between runs, so those bytes were written.
+/// Returns whether all runs gave the same bytes. Poison differs between runs, so these were
+/// written.
 bool are_alike(const std::vector<RunOutputs>& runs, size_t index) {
   const std::vector<std::byte>& first = runs[0][index];
   return std::ranges::all_of(runs, [&](const RunOutputs& outputs) {
@@ -34,7 +35,7 @@ bool are_alike(const std::vector<RunOutputs>& runs, size_t index) {
   });
 }
 
-/// Adds the findings of the output at `index`. REQUIRES: it has elements.
+/// Adds the findings of the output at `index`. Requires that it has elements.
 void compare_tensor(const ExecutionPlan& plan, size_t index, const std::vector<RunOutputs>& runs,
                     const DifferenceText& why, std::vector<HarnessFinding>& found) {
   const PlanTensor& tensor = plan.tensors[index];

@@ -14,16 +14,17 @@ namespace gpuemu {
 /// Packed outputs of one run by tensor index; empty for tensors that are not outputs.
 using RunOutputs = std::vector<std::vector<std::byte>>;
 
-/// Returns the text that explains why the output of `run` differs; `untouched`: still poisoned.
+/// Returns the text that explains why the output of `run` differs; `untouched`: it still holds
+/// poison.
 using DifferenceText = std::function<std::string(uint32_t run, bool untouched)>;
 
-/// Findings about elements that no run wrote, and elements that differ from the first run.
+/// Returns findings for elements that no run wrote, and for those that differ from the first run.
 std::vector<HarnessFinding> compare_runs(const ExecutionPlan& plan,
                                          const std::vector<RunOutputs>& runs,
                                          const DifferenceText& why);
 
-/// Findings about outputs that equal those of the warmup bit for bit. They matter only if the
-/// values are wrong, which the engine decides.
+/// Returns findings for outputs that equal the warmup's bit for bit. They only matter if the values
+/// are wrong, which the caller decides.
 std::vector<HarnessFinding> stale_outputs(const ExecutionPlan& plan, const RunOutputs& warmed_up,
                                           const RunOutputs& outputs);
 

@@ -1,5 +1,5 @@
-// One run: fresh buffers, poison, launches, download, checks. The runs' outputs are compared after.
-// No two runs that follow each other have one address in common.
+// A run: new buffers, poison, launches, download, checks. The outputs of all runs are compared
+// afterwards. Consecutive runs use different addresses.
 #include "daemon/worker/execute.h"
 
 #include <algorithm>
@@ -28,17 +28,18 @@ using std::chrono::steady_clock;
 using Kind = HarnessFinding::Kind;
 using Role = PlanTensor::Role;
 
-/// Larger runs may use the addresses of the one before: two of them need not fit the device.
+/// Larger runs may reuse the previous run's addresses, because two of them need not fit the device.
 constexpr uint64_t kHeldBytesMax = uint64_t{256} << 20;
-/// The warmup gets this part of a case's time: one that does not end must leave the case its own.
+/// Divisor of a case's time that gives the warmup's time: an endless one must leave time for the
+/// case.
 constexpr int kWarmupShare = 3;
-/// The part of a case's time for the run in issue order: later runs need what the first one did.
+/// Divisor for the run in issue order; later runs need the same time as the first.
 constexpr int kIssueShare = 4;
-/// A warmup of the emulator that takes longer begins again with a look at what it reads.
+/// A warmup on the emulator that takes longer is restarted with a check of what it reads.
 constexpr auto kWarmupFirst = std::chrono::milliseconds(250);
 
-/// Whether its elements are to be written and nothing else: what holds values before, or serves the
-/// kernel as a notebook, may be written as often as it likes.
+/// Returns whether its elements only need to be written: elements with initial values, or used as
+/// scratch space, may be written several times.
 bool is_plain_output(const ExecutionPlan& plan, const std::string& name) {
   const auto found = std::ranges::find(plan.tensors, name, &PlanTensor::name);
   return found != plan.tensors.end() && found->role == Role::Output && found->initial.empty();
@@ -61,17 +62,17 @@ class Execution {
 
  private:
   Status check_memory();
-  /// Buffers at addresses that no buffer of the run before had, where the memory suffices.
+  /// Returns buffers at addresses that the previous run did not use, if there is enough memory.
   Result<std::vector<ExecuteBuffer>> fresh_buffers();
   Result<RunOutputs> run_once(uint32_t run);
   Status run_warmup(std::vector<ExecuteBuffer>& buffers);
-  /// One attempt at it; its report is the last launch's.
+  /// Makes one attempt; the report is that of the last launch.
   Result<LaunchReport> warm_up(std::vector<ExecuteBuffer>& buffers, steady_clock::time_point end,
                                const DeviceChecks& checks);
   Status run_as_issued();
   Status download_all(std::vector<ExecuteBuffer>& buffers);
-  /// False when the rest of the launches makes no sense.
   void tell_time_left(const LaunchConfig& config, LaunchReport& launched) const;
+  /// Returns false if the remaining launches should not run.
   Result<bool> launch_all(const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Result<LaunchConfig> configure(const PlanLaunch& launch,
                                  const std::vector<ExecuteBuffer>& buffers,
@@ -79,11 +80,11 @@ class Execution {
   void take(LaunchReport report, const std::vector<ExecuteBuffer>& buffers, uint32_t run);
   Status find_others();
   void add(std::optional<HarnessFinding> finding);
-  /// As the plan says in the first run; in order where nobody asks for another one.
+  /// Returns the plan's order for the first run; index order if no other is requested.
   ThreadOrder order_of(uint32_t run) const;
-  /// "; the threads proceeded in another order ('reverse') ..."; "" where they did not.
+  /// Returns "; the threads proceeded in another order ('reverse') ..."; "" if they did not.
   std::string order_text(uint32_t run) const;
-  /// Why the output is another one in `run`, where the element is still poisoned or not.
+  /// Returns why the output differs in `run`; `untouched`: the element still holds poison.
   std::string difference_text(uint32_t run, bool untouched) const;
   Status write_outputs(const RunOutputs& outputs);
   void compare(const std::vector<RunOutputs>& runs);
@@ -96,15 +97,15 @@ class Execution {
   const ExecutionPlan& plan_;
   steady_clock::time_point end_;
   ExecutionReport report_;
-  uint64_t bytes_needed_ = 0;            ///< Device memory of one run.
-  std::vector<ExecuteBuffer> previous_;  ///< Keeps their addresses from the next run.
+  uint64_t bytes_needed_ = 0;            ///< Device memory per run.
+  std::vector<ExecuteBuffer> previous_;  ///< Kept so that the next run gets other addresses.
   std::optional<RunOutputs> warmed_up_;  ///< Outputs of the warmup.
-  bool blocks_met_ = false;              ///< LaunchReport::blocks_met of a launch.
-  bool stopped_ = false;             ///< A finding of the device or of a launch: no further runs.
-  std::vector<std::string> others_;  ///< Entries of the module that the plan does not launch.
+  bool blocks_met_ = false;              ///< LaunchReport::blocks_met of any launch.
+  bool stopped_ = false;                 ///< A finding of the device or a launch: no further runs.
+  std::vector<std::string> others_;      ///< Entries of the module that the plan does not launch.
 };
 
-/// "; that is y[3, 17]" for a place inside the tensor that is an element.
+/// Returns "; that is y[3, 17]" for a place in the tensor that is an element.
 std::string element_text(const PlanTensor& tensor, int64_t byte_offset) {
   const auto size = static_cast<int64_t>(byte_size(tensor.dtype));
   int64_t rest = byte_offset / size - tensor.layout.offset_elements;
@@ -137,7 +138,7 @@ Status Execution::check_memory() {
 
 void Execution::add(std::optional<HarnessFinding> finding) {
   if (!finding || report_.harness.size() >= kFindingsMax) return;
-  // The second run repeats what the first has shown.
+  // The second run repeats the findings of the first.
   const bool known = std::ranges::any_of(report_.harness, [&](const HarnessFinding& other) {
     return other.kind == finding->kind && other.tensor == finding->tensor;
   });
@@ -207,7 +208,7 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
   }
 }
 
-/// What they are is asked only for coverage: their code is none that a case could reach.
+/// Needed only for coverage: no case could reach their code.
 Status Execution::find_others() {
   if (!plan_.coverage) return ok_status();
   for (const EntryInfo& entry : GPUEMU_TRY(device_.entries(module_))) {
@@ -218,8 +219,8 @@ Status Execution::find_others() {
   return ok_status();
 }
 
-/// All launches of a case share its time: a later one has what the others left. The limit that
-/// somebody has set is the one to name.
+/// All launches of a case share its time, and a later one has what is left. The message names the
+/// configured limit.
 void Execution::tell_time_left(const LaunchConfig& config, LaunchReport& launched) const {
   if (config.timeout_ms == plan_.timeout_ms) return;
   const std::string own = fmt::format("did not end within {} ms", config.timeout_ms);
@@ -295,8 +296,8 @@ Result<LaunchReport> Execution::warm_up(std::vector<ExecuteBuffer>& buffers,
   return last;
 }
 
-/// Only a fault among its findings counts, where it takes the device with it: the runs that count
-/// repeat the others and say more about them.
+/// Ignores the warmup's findings, except a fault that destroys the device: the counted runs repeat
+/// them with more detail.
 Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   const bool survives = device_traits(device_.properties().backend).survives_faults;
   const auto now = steady_clock::now();
@@ -305,11 +306,11 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   Result<LaunchReport> warmup = warm_up(buffers, first_end, {});
   const bool is_slow = warmup && std::ranges::find(warmup->findings, DeviceFindingKind::Timeout,
                                                    &DeviceFinding::kind) != warmup->findings.end();
-  // A loop whose end was never written runs for as long as it is let: the check ends it.
+  // A loop whose bound was never written runs until its limit: the check stops it.
   if (survives && is_slow && first_end < end) warmup = warm_up(buffers, end, {DeviceCheck::Init});
   if (!warmup) return ok_status();
   if (std::ranges::any_of(warmup->findings, is_fault)) {
-    // A fault of these inputs is none of the case's, unless nothing can run behind it.
+    // A fault with these inputs does not concern the case, unless nothing can run after it.
     if (survives) return ok_status();
     for (DeviceFinding& finding : warmup->findings) {
       finding.message += "; it was the call before the case's own, which has other values";
@@ -359,8 +360,8 @@ Result<RunOutputs> Execution::run_once(uint32_t run) {
   return outputs;
 }
 
-/// Blocks may wait for others that a GPU would not have begun: one more run, in which they begin as
-/// there, tells. All else the other runs have shown.
+/// If blocks may wait for others that a GPU would not have started yet, makes one more run in which
+/// they start as on a GPU. The other runs cover everything else.
 Status Execution::run_as_issued() {
   memory_.reuse_host();
   std::vector<ExecuteBuffer> buffers = GPUEMU_TRY(fresh_buffers());
@@ -403,7 +404,7 @@ void Execution::compare(const std::vector<RunOutputs>& runs) {
   for (HarnessFinding& one : compare_runs(plan_, runs, why)) add(std::move(one));
 }
 
-/// Most cases reach nothing new: what they reached is neither sent nor looked at again.
+/// Most cases reach nothing new; their coverage is not sent.
 void Execution::drop_known() {
   if (plan_.known_reached.empty()) return;
   const ReachSet known(plan_.known_reached);

@@ -1,5 +1,5 @@
-// The harness around kernels: runs a plan on the memory's device and watches everything that the
-// kernel should not touch. Pure of processes and sockets.
+// The harness around kernels: runs a plan in the device's memory, and checks everything that the
+// kernel must not modify. Uses no processes or sockets.
 #pragma once
 
 #include "common/base/arena.h"
@@ -8,9 +8,9 @@
 
 namespace gpuemu {
 
-/// InvalidArgument for a plan that does not fit itself or the arena, ResourceExhausted when it
-/// needs more memory than its limit or the device's, Unavailable when the device is lost. What the
-/// kernel does wrong, wrong launches included, is in the report.
+/// Errors: InvalidArgument for a plan that is inconsistent or does not fit the arena,
+/// ResourceExhausted if it needs more memory than its limit or the device's, Unavailable if the
+/// device is lost. Faults of the kernel, including invalid launches, are in the report.
 Result<ExecutionReport> execute(RunMemory& memory, ModuleId module, Arena& arena,
                                 const ExecutionPlan& plan);
 

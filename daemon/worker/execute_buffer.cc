@@ -33,7 +33,7 @@ Result<Sizes> sizes_of(const PlanTensor& tensor, bool checks_bounds) {
     return error(ErrorCode::InvalidArgument, "tensor '{}': an element of {} bytes, expected {}",
                  tensor.name, tensor.initial.size(), byte_size(tensor.dtype));
   }
-  // The places of the first and the last element, bounded so that nothing wraps around.
+  // The places of the first and the last element, bounded so that nothing overflows.
   int64_t first = layout.offset_elements;
   int64_t last = layout.offset_elements;
   for (size_t i = 0; count > 0 && i < tensor.shape.size(); ++i) {
@@ -62,7 +62,7 @@ bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
   return a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
-/// Differences of the two images, which are of one size.
+/// The differences between two images of the same size.
 struct Differences {
   uint64_t count = 0;
   uint64_t first = 0, last = 0;
@@ -88,7 +88,8 @@ void fill_with_poison(std::span<std::byte> to, uint32_t run) {
   }
 }
 
-/// True when the elements are the whole buffer, in order: no gap that a kernel could write.
+/// Returns whether the elements fill the whole buffer in order, without a gap that a kernel could
+/// write.
 bool is_dense(const PlanTensor& tensor) {
   const Layout dense = contiguous_layout(tensor.shape);
   return tensor.layout.strides == dense.strides &&
@@ -135,7 +136,7 @@ ExecuteBuffer::ExecuteBuffer(ExecuteBuffer&& other) noexcept
       downloaded_(other.downloaded_) {}
 
 ExecuteBuffer::~ExecuteBuffer() {
-  // A lost device refuses; its process ends soon and the memory with it.
+  // A lost device refuses; its process ends soon, and the memory with it.
   if (memory_ != nullptr) static_cast<void>(memory_->free(allocation_, total_bytes_).ok());
 }
 
@@ -148,7 +149,7 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
   const auto within = uploaded_.subspan(front_bytes_, body_bytes_);
   std::ranges::fill(uploaded_.first(front_bytes_), guard_byte(run));
   std::ranges::fill(uploaded_.subspan(front_bytes_ + body_bytes_), guard_byte(run));
-  // What a dense input overwrites needs no poison.
+  // Memory that a dense input overwrites needs no poison.
   if (!reads_arena(tensor_->role) || !is_dense(*tensor_)) fill_with_poison(within, run);
   const uint64_t bytes =
       static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
@@ -163,7 +164,7 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
   }
   if (total_bytes_ == 0) return ok_status();
   GPUEMU_TRY(memory_->upload(allocation_, uploaded_));
-  // Poison is nothing that a kernel may read.
+  // A kernel must not read poison.
   const bool is_known = reads_arena(tensor_->role) || !tensor_->initial.empty();
   return is_known ? ok_status() : memory_->device().forget(address(), body_bytes_);
 }
@@ -188,7 +189,7 @@ std::optional<HarnessFinding> ExecuteBuffer::guard_finding() const {
       same_bytes(behind, downloaded_.subspan(end_of_body))) {
     return std::nullopt;
   }
-  // What the memory must look like: as uploaded, with the elements that are there now.
+  // The expected memory: as uploaded, with the current elements.
   std::vector<std::byte> expected(uploaded_.begin(), uploaded_.end());
   const auto within = std::span(expected).subspan(front_bytes_, body_bytes_);
   if (tensor_->role == PlanTensor::Role::Scratch) {

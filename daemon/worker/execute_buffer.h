@@ -1,4 +1,4 @@
-// One tensor of a plan in device memory: guards, poison, upload, and what came back.
+// One tensor of a plan in device memory: guards, poison, upload, and the downloaded content.
 //
 //   | guard | base offset | layout.buffer_elements | guard |     guards only where the device does
 //   not
@@ -15,12 +15,12 @@
 namespace gpuemu {
 
 /// Two patterns that no kernel writes by chance. The first is a NaN in every float format, the
-/// second a finite, large number; as integers they differ in every byte.
+/// second a large finite number; as integers they differ in every byte.
 std::byte poison_byte(uint32_t run, uint64_t index);
-/// What lies around the tensors; another value than the poison of the same run.
+/// Returns the value around tensors, which differs from the poison of the same run.
 std::byte guard_byte(uint32_t run);
 
-/// Frees its allocation when it goes. Its images of the memory are of RunMemory::host().
+/// Frees its allocation on destruction. Its images of the memory come from RunMemory::host().
 class ExecuteBuffer {
  public:
   static Result<ExecuteBuffer> create(RunMemory& memory, const PlanTensor& tensor);
@@ -30,23 +30,24 @@ class ExecuteBuffer {
   ExecuteBuffer& operator=(ExecuteBuffer&&) = delete;
   ~ExecuteBuffer();
 
-  /// Bytes that create() allocates for it.
+  /// Returns the bytes that create() allocates for it.
   static Result<uint64_t> bytes_for(const PlanTensor& tensor, bool checks_bounds);
 
-  /// The bytes of the tensor's buffer, without guard and base offset.
+  /// Returns the address of the tensor's buffer, after guard and base offset.
   uint64_t address() const { return allocation_ + front_bytes_; }
   uint64_t front_bytes() const { return front_bytes_; }
 
-  /// Fills everything for `run` and copies the inputs from the arena; those of the warmup if asked.
+  /// Fills everything for `run`, and copies the inputs (with `warmup`, those of the warmup) from
+  /// the arena.
   Status upload(Arena& arena, uint32_t run, bool warmup = false);
-  /// Reads all back: after RunMemory::settle() the packed elements and the findings below can be
-  /// asked for.
+  /// Reads everything back. After RunMemory::settle(), the packed elements and the findings below
+  /// are available.
   Status download();
   std::vector<std::byte> packed() const;
 
-  /// Damaged guards, and gaps of the layout that no element uses. REQUIRES: download(), settled.
+  /// Finds damaged guards, and writes to gaps between elements. Requires download() and settle().
   std::optional<HarnessFinding> guard_finding() const;
-  /// Elements of an input that changed. REQUIRES: download(), settled.
+  /// Finds elements of an input that changed. Requires download() and settle().
   std::optional<HarnessFinding> input_finding() const;
 
  private:

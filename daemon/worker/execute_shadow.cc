@@ -6,14 +6,14 @@
 namespace gpuemu {
 namespace {
 
-/// Tensors whose elements have shadows, in the order of ShadowConfig::regions.
+/// Returns whether the tensor's elements have shadows; in the order of ShadowConfig::regions.
 bool has_shadow(const PlanTensor& tensor) {
   const bool output =
       tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
   return output && is_float(tensor.dtype) && byte_size(tensor.dtype) >= 2;
 }
 
-/// Where element number `flat` lies in the tensor's buffer, counted in elements.
+/// Returns the place of element number `flat` in the tensor's buffer, in elements.
 int64_t place_of(const PlanTensor& tensor, int64_t flat) {
   int64_t place = tensor.layout.offset_elements;
   for (size_t axis = tensor.shape.size(); axis-- > 0;) {

@@ -1,4 +1,4 @@
-// Shadow execution of a plan: what a launch is asked for, and where its answer goes.
+// Shadow execution of a plan: configures a launch, and stores its result.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,12 @@
 
 namespace gpuemu {
 
-/// Shadows of all outputs, and the history of the element that the plan names.
+/// Requests shadows of all outputs, and the history of the element that the plan names.
 std::shared_ptr<const ShadowConfig> shadow_config(const ExecutionPlan& plan,
                                                   const std::vector<ExecuteBuffer>& buffers);
 
-/// Elements into the arena, the rest into the report. Unsupported when the device gave no answer.
+/// Stores elements in the arena and the rest in the report. Unsupported if the device gave no
+/// result.
 Status keep_shadow(const ShadowReport* answer, const DeviceProperties& device,
                    const ExecutionPlan& plan, Arena& arena, ExecutionReport& report);
 

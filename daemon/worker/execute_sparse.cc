@@ -15,8 +15,8 @@ namespace {
 
 using Role = PlanTensor::Role;
 
-/// The blocks of a smaller grid stride over the tensor: ended early, all of them are in the middle
-/// of it, and what they have written need not be what they would end with.
+/// Blocks of a smaller grid stride over the whole tensor: stopped early, they are all in the middle
+/// of it, and their intermediate values may differ from the final ones.
 constexpr uint64_t kGridMin = 16'384;
 
 constexpr ThreadOrder kOrders[] = {ThreadOrder::InOrder, ThreadOrder::Reverse};
@@ -27,7 +27,7 @@ uint64_t packed_bytes(const PlanTensor& tensor) {
   return bytes / tensor.repeats;
 }
 
-/// One tensor; frees it at its end.
+/// A sparse tensor, freed by the destructor.
 class SparseBuffer {
  public:
   SparseBuffer(Device& device, uint64_t address) : device_(&device), address_(address) {}

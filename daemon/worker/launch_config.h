@@ -1,4 +1,4 @@
-// What the device is asked to launch, from a plan's launch and where its tensors lie.
+// Converts a launch of a plan to the device's configuration, with the addresses of its tensors.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace gpuemu {
 
-/// `addresses`: of the plan's tensors, in its order. Time limit, order of threads and what is
-/// counted are the caller's to set. InvalidArgument for an argument that names no tensor.
+/// `addresses`: those of the plan's tensors, in its order. The caller sets timeout, thread order
+/// and counters. InvalidArgument for an argument that names no tensor.
 Result<LaunchConfig> launch_config(const ExecutionPlan& plan, const PlanLaunch& launch,
                                    std::span<const uint64_t> addresses);
 

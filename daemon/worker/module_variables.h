@@ -1,4 +1,4 @@
-// What the host sets in __constant__ and __device__ variables before a kernel runs.
+// Sets the __constant__ and __device__ variables of a plan before a kernel runs.
 #pragma once
 
 #include "common/base/arena.h"
@@ -7,23 +7,23 @@
 
 namespace gpuemu {
 
-/// A module that a device has loaded.
+/// A module loaded on a device.
 struct LoadedModule {
   Device& device;
   ModuleId module;
 };
 
-/// Gives every variable of the plan its bytes for `run`; those of the warmup if asked. Bytes that
-/// nothing sets are poison, which counts as never written.
+/// Sets every variable of the plan for `run`; with `warmup`, to the warmup's values. Other bytes
+/// get poison and count as uninitialised.
 Status set_variables(const LoadedModule& loaded, Arena& arena, const ExecutionPlan& plan,
                      uint32_t run, bool warmup = false);
 
-/// What the variable holds before `run`. InvalidArgument where its value is larger than it is.
+/// Returns the content of the variable before `run`. InvalidArgument if its value is too large.
 Result<std::vector<std::byte>> variable_image(const PlanVariable& variable, Arena& arena,
                                               const ExecutionPlan& plan, uint32_t run,
                                               bool warmup = false);
 
-/// Adds how to set it to the message of a read of a variable that nothing sets.
+/// Adds to the message about a read of an unset variable how to set it.
 void explain_unset(const ExecutionPlan& plan, DeviceFinding& finding);
 
 }  // namespace gpuemu

@@ -5,7 +5,7 @@
 #include "daemon/worker/wire.h"
 
 namespace gpuemu {
-// In the namespace of the wire, so that member() finds every fields() by its first argument.
+// In the namespace wire, so that member() finds every fields() by argument-dependent lookup.
 namespace wire {
 
 template <typename Wire>
@@ -145,7 +145,7 @@ void fields(Wire& wire, Error& it) {
 
 namespace {
 
-/// The writer names members without changing them; the copy lets one description serve both.
+/// The writer does not change members; copying lets one description serve both directions.
 template <typename T>
 std::vector<std::byte> encode(MessageKind kind, T record) {
   wire::Writer out;

@@ -1,4 +1,4 @@
-// ExecutionPlan, ExecutionReport and the other messages between daemon and worker as bytes.
+// Encodes ExecutionPlan, ExecutionReport and the other messages between daemon and worker.
 //
 //   frame   := length:u32  message            the length counts the message alone
 //   message := kind:u8  body
@@ -15,8 +15,7 @@
 
 namespace gpuemu {
 
-/// LastReport: a Report after which the worker ends, because its device does not survive what
-/// happened.
+/// LastReport: a Report after which the worker ends, because its device is lost.
 enum class MessageKind : uint8_t {
   Hello,
   LoadModule,
@@ -25,10 +24,10 @@ enum class MessageKind : uint8_t {
   Report,
   Failed,
   LastReport,
-  Tape  ///< Both ways: a request of daemon/tapes, and its answer.
+  Tape  ///< Both directions: a request of daemon/tapes, and its answer.
 };
 
-/// LoadModule: what the worker keeps under `key`.
+/// LoadModule: what the worker stores under `key`.
 struct ModuleText {
   std::string key, name, ptx;
 };
@@ -41,17 +40,17 @@ std::vector<std::byte> encode_report(const ExecutionReport& report, bool last);
 std::vector<std::byte> encode_failure(const Error& failure);
 std::vector<std::byte> encode_tape(std::span<const std::byte> body);
 
-/// Corruption for bytes that the encoder could not have written; each reads after the kind and must
-/// find nothing behind its message.
+/// Corruption for bytes that the encoder cannot have written. Each reads after the kind, and
+/// requires that nothing follows its message.
 Result<MessageKind> decode_kind(ByteReader& in);
 Result<DeviceProperties> decode_hello(ByteReader& in);
 Result<ModuleText> decode_module(ByteReader& in);
 Result<std::vector<EntryInfo>> decode_entries(ByteReader& in);
 Result<ExecutionPlan> decode_plan(ByteReader& in);
 Result<ExecutionReport> decode_report(ByteReader& in);
-/// Returns the request that encode_tape() was given.
+/// Returns the request passed to encode_tape().
 Result<std::vector<std::byte>> decode_tape(ByteReader& in);
-/// The error itself; Corruption when it is not one.
+/// Returns the encoded error; Corruption if it is not one.
 Error decode_failure(ByteReader& in);
 
 }  // namespace gpuemu

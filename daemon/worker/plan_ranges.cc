@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-/// More than any machine has, and far from overflowing.
+/// More memory than any machine has, and far from overflowing.
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 46;
 
 struct Collector {

@@ -14,7 +14,7 @@ struct ArenaRange {
 
 struct PlanRanges {
   std::vector<ArenaRange> inputs, outputs;  ///< None is empty.
-  uint64_t end = 0;                         ///< Bytes that the arena must have.
+  uint64_t end = 0;                         ///< Required size of the arena.
 };
 
 /// Corruption for sizes that no plan has.

@@ -1,4 +1,4 @@
-// Workers on other machines, as a seat at a local worker uses them.
+// Workers on other machines, as used through a seat at a local worker.
 #pragma once
 
 #include <atomic>
@@ -17,22 +17,22 @@
 
 namespace gpuemu {
 
-/// One plan, with all that a worker elsewhere needs for it.
+/// A plan with everything that a remote worker needs for it.
 struct RemoteWork {
-  const WorkerOptions& options;  ///< Those of the local worker that would run it.
+  const WorkerOptions& options;  ///< Options of the local worker that would run it.
   const ModuleText& module;
   const ExecutionPlan& plan;
   Arena& arena;                     ///< Inputs are read from it, outputs written to it.
-  const std::atomic<bool>* cancel;  ///< Null: never.
-  uint32_t attempt;                 ///< 1: the first.
+  const std::atomic<bool>* cancel;  ///< Null: never cancelled.
+  uint32_t attempt;                 ///< Starts at 1.
 };
 
-/// A remote worker that is lent to one user, until it is destroyed.
+/// A remote worker, lent to one user until this object is destroyed.
 class RemoteWorker {
  public:
   virtual ~RemoteWorker() = default;
   virtual std::string name() const = 0;
-  /// Nothing when it was lost meanwhile: then nothing was written to the arena. Errors are those of
+  /// Returns nothing if the worker was lost; the arena is then unchanged. Errors are those of
   /// WorkerClient.
   virtual std::optional<Result<ExecutionReport>> run(const RemoteWork& work) = 0;
 };
@@ -41,19 +41,19 @@ class RemoteWorker {
 class RemotePool {
  public:
   virtual ~RemotePool() = default;
-  /// One that does nothing and fits to these options; null where there is none.
+  /// Returns an idle worker that fits these options; null if there is none.
   virtual std::unique_ptr<RemoteWorker> take(const WorkerOptions& options) = 0;
-  /// Whether one that fits is connected, idle or not.
+  /// Returns whether a fitting worker is connected, idle or not.
   virtual bool has(const WorkerOptions& options) const = 0;
-  /// How many that fit are connected.
+  /// Returns how many fitting workers are connected.
   virtual size_t count(const WorkerOptions& options) const { return has(options) ? 1 : 0; }
-  /// A connected one that fits, for the tensors of a tape's device, which keeps nothing of another
-  /// channel; the one that has the fewest. Null where there is none.
+  /// Returns a channel to the fitting worker with the fewest channels, for the tensors of one
+  /// device of a tape. Tensors of different channels are separate. Null if there is none.
   virtual std::shared_ptr<TapeChannel> tape_channel(const WorkerOptions&, size_t /*device*/) {
     return nullptr;
   }
-  /// Waits until a worker comes, goes or becomes idle, at most this long. False when there will be
-  /// none any more.
+  /// Waits until a worker connects, disconnects or becomes idle, at most this long. Returns false
+  /// if there will be no more workers.
   virtual bool wait(std::chrono::milliseconds most) = 0;
 };
 

@@ -6,8 +6,9 @@
 namespace gpuemu {
 namespace {
 
-/// What the pool takes. Larger blocks are the driver's, which unmaps them when they go: who reads
-/// far beside them gets an illegal address. Below 2 MiB the driver keeps memory mapped itself.
+/// Largest block taken from the pool. Larger blocks are allocated by the driver, which unmaps them
+/// when they are freed, so that accesses far out of bounds give an illegal address. Below 2 MiB the
+/// driver itself keeps memory mapped.
 constexpr uint64_t kPooledBytesMax = uint64_t{1} << 20;
 constexpr uint64_t kHostBytesMin = uint64_t{1} << 20, kHostBytesMax = uint64_t{16} << 20;
 constexpr uint64_t kHostAlignment = 64;
@@ -24,7 +25,7 @@ RunMemory::RunMemory(Device& device) : device_(device) {
 
 RunMemory::~RunMemory() {
   if (copying_) static_cast<void>(settle().ok());
-  // A lost device refuses; its process ends soon and the memory with it.
+  // A lost device refuses; its process ends soon, and the memory with it.
   if (pinned_) static_cast<void>(streams_->free_host(block_).ok());
 }
 

@@ -1,8 +1,8 @@
-// The memory that the runs of plans use, on the device and of the host for what goes there and
-// comes back. Made once per device, so that a case of small tensors on a GPU costs a few calls of
-// the driver: memory is taken from a cache, and copies are issued together and waited for once.
+// The memory for runs of plans: on the device, and host memory for uploads and downloads. Created
+// once per device, so that a case of small tensors on a GPU costs few driver calls: memory comes
+// from a cache, and copies are issued together and waited for once.
 //
-// A device that checks bounds gets every allocation by itself, under its tensor's name.
+// On a device that checks bounds, every tensor gets an allocation of its own, with its name.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace gpuemu {
 
-/// Used by one thread at a time.
+/// Not thread-safe.
 class RunMemory {
  public:
   /// The device must outlive it.
@@ -27,17 +27,18 @@ class RunMemory {
 
   Device& device() { return device_; }
 
-  /// As Device::allocate() and free().
+  /// Like Device::allocate() and free().
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name);
   Status free(uint64_t address, uint64_t bytes);
 
-  /// What host() gave is used again from now on; copies that nobody waited for are waited for.
+  /// Makes memory returned by host() available again; waits for unfinished copies.
   void reuse_host();
-  /// Memory of undefined content, the caller's until reuse_host().
+  /// Returns memory with undefined content, owned by the caller until reuse_host().
   std::span<std::byte> host(uint64_t bytes);
-  /// `from` is of host() and stays as it is until settle(). A launch that follows sees the bytes.
+  /// `from` must come from host(), and stay unchanged until settle(). A later launch sees the
+  /// bytes.
   Status upload(uint64_t address, std::span<const std::byte> from);
-  /// `to` is of host() and has the bytes after settle().
+  /// `to` must come from host(); it has the bytes after settle().
   Status download(std::span<std::byte> to, uint64_t address);
   /// Waits for the copies.
   Status settle();
@@ -46,16 +47,16 @@ class RunMemory {
   void grow_host(uint64_t bytes);
 
   Device& device_;
-  Streams* streams_ = nullptr;  ///< Null: everything is done at once.
+  Streams* streams_ = nullptr;  ///< Null: everything is synchronous.
   std::unique_ptr<Pool>
       pool_;  ///< Keeps small blocks; null on a device that checks bounds or has no streams.
-  /// What host() gives as long as it suffices: pinned where there are streams.
+  /// The memory of host() as long as it is large enough; pinned if there are streams.
   std::byte* block_ = nullptr;
   bool pinned_ = false;
   std::vector<std::byte> unpinned_;
   uint64_t block_bytes_ = 0, used_bytes_ = 0;
   std::vector<std::vector<std::byte>> more_;  ///< What did not fit.
-  bool copying_ = false;                      ///< Since the last settle().
+  bool copying_ = false;                      ///< Copies were issued since the last settle().
 };
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// A worker that keeps tensors of a tape, as the daemon asks it.
+// The daemon's interface to a worker that keeps tensors of a tape.
 #pragma once
 
 #include <cstddef>
@@ -10,31 +10,31 @@
 
 namespace gpuemu {
 
-/// What became of a request to a worker.
+/// The outcome of a request to a worker.
 struct TapeReply {
   enum class End {
     Answered,
     LostBefore,  ///< The worker was lost before it got the request.
-    LostWithIt,  ///< The worker was lost while it had the request: that may be why.
-    TooLong,     ///< The request took longer than any may, and the worker was ended for it.
+    LostWithIt,  ///< The worker was lost while it had the request, possibly because of it.
+    TooLong,     ///< The request exceeded the time limit, so the worker was killed.
   };
   End end = End::LostBefore;
   std::vector<std::byte> answer = {};
 };
 
-/// Once it is lost, what it kept is gone: another channel begins with nothing. Any thread; one
-/// request at a time.
+/// A channel to one worker. Once it is lost, its tensors are gone: another channel starts empty.
+/// Thread-safe; one request at a time.
 class TapeChannel {
  public:
   virtual ~TapeChannel() = default;
   virtual std::string worker_id() const = 0;
-  /// Sends a request of daemon/tapes and waits.
+  /// Sends a request of daemon/tapes and waits for the answer.
   virtual TapeReply ask(std::vector<std::byte> request) = 0;
-  /// Does not wait for a request that is under way.
+  /// Does not wait for a request in progress.
   virtual bool is_lost() = 0;
 };
 
-/// A worker process of its own. Errors are those of WorkerClient's start.
+/// Starts a separate worker process. Errors are those of starting a WorkerClient.
 Result<std::shared_ptr<TapeChannel>> start_tape_process(WorkerOptions options,
                                                         std::string worker_id);
 

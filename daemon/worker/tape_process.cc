@@ -1,4 +1,5 @@
-// A worker process that keeps tensors of a tape: it is not started again, as they are gone with it.
+// A worker process that keeps tensors of a tape. It is not restarted, because its tensors would be
+// lost.
 #include <atomic>
 #include <mutex>
 #include <utility>

@@ -1,5 +1,6 @@
-// One description of a record serves both directions: `fields(wire, record)` hands its members to
-// members(), a Writer puts them, a Reader takes them. What differs stands in these two classes.
+// One description of a record serves both directions: `fields(wire, record)` passes its members to
+// members(), which a Writer writes and a Reader reads. The directions differ only in these two
+// classes.
 #pragma once
 
 #include <array>
@@ -41,7 +42,7 @@ class Writer {
   ByteWriter out_;
 };
 
-/// After the first failure the rest stays as it is; `status()` tells it.
+/// After the first failure, the remaining members stay unchanged; `status()` returns the error.
 class Reader {
  public:
   static constexpr bool kReads = true;
@@ -67,8 +68,8 @@ class Reader {
   void list(std::vector<T>& items, Each each) {
     uint32_t count = 0;
     value(count);
-    // Each element takes at least one byte: a count beyond the rest is a lie, found before
-    // allocating.
+    // Each element takes at least one byte, so a count larger than the rest is invalid; checked
+    // before allocating.
     if (status_ && (count > kWireListMax || count > in_.remaining())) {
       status_ = error(ErrorCode::Corruption, "message: a list of {} elements in {} bytes", count,
                       in_.remaining());
@@ -87,7 +88,7 @@ class Reader {
     if (status_) chosen = static_cast<T>(number);
   }
 
-  /// Corruption when something went wrong or bytes are left.
+  /// Corruption if an error occurred or bytes are left.
   Status end() {
     if (status_ && in_.remaining() > 0) {
       return error(ErrorCode::Corruption, "message: {} bytes behind its end", in_.remaining());
@@ -123,8 +124,8 @@ inline constexpr bool kIsArray = false;
 template <typename T, size_t kSize>
 inline constexpr bool kIsArray<std::array<T, kSize>> = true;
 
-/// One member, as its type says: a number, text, bytes, an enumerator, a list, an array or a record
-/// that has fields() of its own.
+/// A member, encoded by its type: a number, text, bytes, an enumerator, a list, an array, or a
+/// record with its own fields().
 template <typename Wire, typename T>
 void member(Wire& wire, T& item) {
   if constexpr (std::is_enum_v<T>) {

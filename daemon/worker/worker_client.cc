@@ -1,5 +1,5 @@
-// Frames over the link; what was loaded is remembered, so that a fresh worker gets what
-// its next plan needs.
+// Sends frames over the link, and remembers loaded modules, so that a new worker gets what its next
+// plan needs.
 #include "daemon/worker/worker_client.h"
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace {
 
 /// Opening a GPU and its context takes seconds on a cold machine.
 constexpr uint64_t kStartMilliseconds = 60'000;
-/// Compiling the largest PTX that we accept.
+/// Covers compiling the largest PTX that we accept.
 constexpr uint64_t kLoadMilliseconds = 300'000;
-/// A message is small or at once in the socket's buffer; more means that nobody reads.
+/// A message is small, or fits the socket's buffer at once; a longer time means that nobody reads.
 constexpr uint64_t kSendMilliseconds = 60'000;
 constexpr uint64_t kEndingMilliseconds = 1'000;
-/// A case that ends by itself so soon after it was cancelled is worth more than a new process.
+/// A case that ends by itself soon after it was cancelled is better than starting a new process.
 constexpr uint64_t kCancelledMilliseconds = 500;
 constexpr uint64_t kCancelPollMilliseconds = 100;
 constexpr size_t kReceiveBytes = size_t{256} << 10;
@@ -31,10 +31,10 @@ struct Loaded {
   ModuleText module;
   std::vector<EntryInfo> entries;
   uint64_t start =
-      0;  ///< Start of the worker that has loaded it; another one has to load it first.
+      0;  ///< The start of the worker that has loaded it; another one must load it first.
 };
 
-/// A message and its kind; `in` reads behind the kind.
+/// Checks a message's kind; `in` continues after it.
 Status expect(ByteReader& in, MessageKind wanted) {
   const MessageKind kind = GPUEMU_TRY(decode_kind(in));
   if (kind == wanted) return ok_status();
@@ -59,11 +59,12 @@ struct WorkerClient::State {
   State(WorkerOptions given, std::vector<const Arena*> shared, std::unique_ptr<WorkerLink> made)
       : options(std::move(given)), arenas(std::move(shared)), link(std::move(made)) {}
 
-  /// Running and greeted.
+  /// Ensures that the worker runs and has sent its greeting.
   Status ensure();
-  /// The process has the module, where it was ever loaded.
+  /// Ensures that the process has the module, if it was ever loaded.
   Status have(const std::string& key);
-  /// A worker keeps what it has loaded: one that holds as many as it may is replaced.
+  /// Replaces a worker that holds the maximum number of modules, because a worker keeps all of
+  /// them.
   Status make_room();
   Status start();
   Status greet();
@@ -72,7 +73,7 @@ struct WorkerClient::State {
   /// Waits for the answer to a plan; Cancelled soon after `*cancel` became true.
   Result<std::vector<std::byte>> receive_report(const std::atomic<bool>* cancel);
   Result<std::vector<EntryInfo>> load(const ModuleText& module);
-  /// The error as the caller shall see it; a process that is of no use any more is gone after it.
+  /// Returns the error for the caller, after removing an unusable process.
   Error judge(const Error& cause);
 };
 
@@ -157,7 +158,7 @@ Result<std::vector<std::byte>> WorkerClient::State::receive_report(
     const std::atomic<bool>* cancel) {
   const Deadline end = *in_flight;
   if (cancel == nullptr) return receive(end);
-  std::optional<Deadline> patience;  // Once it was cancelled.
+  std::optional<Deadline> patience;  // Set once it was cancelled.
   for (;;) {
     if (*cancel && !patience) patience = deadline_after(kCancelledMilliseconds);
     const Deadline next = std::min(end, deadline_after(kCancelPollMilliseconds));
@@ -216,7 +217,7 @@ WorkerClient::WorkerClient(WorkerOptions options, std::vector<const Arena*> aren
     : state_(std::make_unique<State>(std::move(options), std::move(arenas), link())) {}
 
 WorkerClient::~WorkerClient() {
-  // A worker in the middle of a launch may take its time: only an idle one is asked politely.
+  // A worker in the middle of a launch may take long, so only an idle one is asked to end.
   if (!state_->in_flight) state_->link->stop(deadline_after(kEndingMilliseconds));
 }
 
@@ -248,7 +249,7 @@ Status WorkerClient::begin(const ExecutionPlan& plan, const std::vector<std::byt
   GPUEMU_TRY(state_->have(plan.module_key));
   Status sent = state_->send(message);
   if (!sent && sent.error().code == ErrorCode::Unavailable) {
-    // It has died since its last answer; the plan has not reached it.
+    // It ended since its last answer, so it did not receive the plan.
     state_->link->kill();
     GPUEMU_TRY(state_->ensure());
     GPUEMU_TRY(state_->have(plan.module_key));

@@ -31,7 +31,7 @@ Status send_message(int socket, const std::vector<std::byte>& message) {
   return ok_status();
 }
 
-/// False at the end of the stream before the first byte.
+/// Returns false at the end of the stream before the first byte.
 Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
   const size_t wanted = to.size();
   while (!to.empty()) {
@@ -45,7 +45,7 @@ Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
   return true;
 }
 
-/// Looks for the first byte before receive_exactly() sleeps.
+/// Polls for the first byte before receive_exactly() sleeps.
 void look_for_message(int socket, std::chrono::microseconds busy) {
   std::byte first{};
   const auto until = std::chrono::steady_clock::now() + busy;
@@ -66,7 +66,7 @@ class WorkerLoop {
   Status run();
 
  private:
-  /// The answer to one message.
+  /// Returns the answer to one message.
   Result<std::vector<std::byte>> answer(std::span<const std::byte> message);
   Result<std::vector<std::byte>> load(const ModuleText& module);
   Result<std::vector<std::byte>> run_plan(const ExecutionPlan& plan);
@@ -84,7 +84,7 @@ class WorkerLoop {
     ModuleText text;
   };
   std::map<std::string, Loaded> modules_;
-  Status lost_;  ///< An error when the device does not work any more.
+  Status lost_;  ///< An error if the device no longer works.
 };
 
 Result<std::vector<std::byte>> WorkerLoop::load(const ModuleText& module) {
@@ -107,7 +107,7 @@ Result<ExecutionReport> WorkerLoop::run_afresh(const ModuleText& module,
   const ModuleId id = GPUEMU_TRY(device_.load_module(module.ptx, module.name));
   Result<ExecutionReport> report = run(id, plan);
   const Status unloaded = device_.unload_module(id);
-  // What the report says is why a device that is lost unloads nothing.
+  // If the report has a finding, it explains why a lost device cannot unload.
   if (report && report->device.empty() && !unloaded) return unloaded.error();
   return report;
 }
@@ -123,7 +123,7 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
   GPUEMU_TRY(arenas_[plan.arena].refresh());
   const ExecutionReport report = GPUEMU_TRY(
       plan.fresh_module ? run_afresh(module->second.text, plan) : run(module->second.id, plan));
-  // A fault may have taken the device with it.
+  // A fault may have destroyed the device.
   if (!report.device.empty()) lost_ = check_device();
   return encode_report(report, !lost_.ok());
 }
@@ -148,8 +148,8 @@ Result<std::vector<std::byte>> WorkerLoop::answer(std::span<const std::byte> mes
   return error(ErrorCode::Corruption, "a message that only a worker sends");
 }
 
-/// After a fault CUDA refuses everything until the process ends. The emulator knows by itself what
-/// it has lost, and a probe could miss memory there, not the device.
+/// After a fault, CUDA refuses everything until the process ends. The emulator knows itself whether
+/// it is lost, and a probe there could fail for lack of memory.
 Status WorkerLoop::check_device() {
   if (device_.properties().checks_bounds) {
     const Result<MemoryInfo> asked = device_.memory();

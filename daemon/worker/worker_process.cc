@@ -1,4 +1,4 @@
-// A worker that is a process of its own: a kernel that crashes it crashes nothing else.
+// A worker in a process of its own, so that a kernel that crashes it affects nothing else.
 #include "daemon/worker/busy_wait.h"
 #include "daemon/worker/worker_client.h"
 

@@ -13,9 +13,9 @@
 namespace gpuemu {
 namespace {
 
-/// So many workers may be lost with one plan: it may be why.
+/// Limit of workers lost with one plan, because the plan may be the cause.
 constexpr size_t kLossesMax = 2;
-/// Who waits for a remote worker looks so often whether the case was cancelled.
+/// Interval at which a wait for a remote worker checks for cancellation.
 constexpr std::chrono::milliseconds kCancelLook{100};
 
 }  // namespace
@@ -76,7 +76,8 @@ Result<std::unique_ptr<RemoteWorker>> WorkerSeat::find_place() {
 }
 
 Status WorkerSeat::begin_here(const ModuleText& module, const ExecutionPlan& plan) {
-  const std::vector<std::byte> message = encode_plan(plan);  // Others have the worker meanwhile.
+  // Other seats use the worker meanwhile.
+  const std::vector<std::byte> message = encode_plan(plan);
   take_turn();
   if (cancel_ != nullptr && *cancel_) {
     end_turn();

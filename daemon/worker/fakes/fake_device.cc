@@ -14,7 +14,7 @@
 namespace gpuemu {
 namespace {
 
-/// What each kernel gets: a, b, y, count and which launch it is.
+/// Arguments of each kernel: a, b, y, the count, and the index of the launch.
 struct Call {
   float *a, *b, *y;
   uint32_t count;

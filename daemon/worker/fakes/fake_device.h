@@ -1,5 +1,5 @@
-// For tests: host memory and kernels that are C++ functions, well and badly behaved. The "PTX" is a
-// list of entry names.
+// Test device: host memory, and kernels that are C++ functions, correct and faulty ones. Its "PTX"
+// is a list of entry names.
 #pragma once
 
 #include <functional>
@@ -31,9 +31,9 @@ class FakeDevice final : public Device {
 
   size_t allocation_count() const { return memory_.size(); }
   uint32_t launch_count() const { return launches_; }
-  /// Addresses and bytes that count as never written, in order.
+  /// Returns addresses and sizes of memory marked as uninitialised, in order.
   const std::vector<std::pair<uint64_t, uint64_t>>& forgotten() const { return forgotten_; }
-  /// Addresses of all allocations so far, in order.
+  /// Returns the addresses of all allocations so far, in order.
   const std::vector<uint64_t>& addresses() const { return addresses_; }
 
  private:
@@ -41,8 +41,7 @@ class FakeDevice final : public Device {
   std::map<uint64_t, std::vector<std::byte>> memory_;
   std::vector<uint64_t> addresses_;
   std::vector<std::pair<uint64_t, uint64_t>> forgotten_;
-  std::map<uint64_t, float>
-      kept_;  ///< By the address of a, as a kernel's own memory would hold it.
+  std::map<uint64_t, float> kept_;  ///< By the address of a; simulates memory that a kernel keeps.
   std::map<ModuleId, std::string> modules_;
   uint32_t launches_ = 0;
   bool lost_ = false;

@@ -1,4 +1,4 @@
-// For tests: gpuemu-worker over the fake device. --backend "none" has no device.
+// Test worker: gpuemu-worker with the fake device. --backend "none" has no device.
 #include <cstdlib>
 #include <string>
 #include <vector>

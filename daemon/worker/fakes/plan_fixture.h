@@ -1,4 +1,4 @@
-// What the tests share: the plan of y = a + b over four floats.
+// Test helper: the plan of y = a + b over four floats.
 #pragma once
 
 #include <cstring>
