@@ -36,7 +36,7 @@ struct Arguments {
   int sm = 0;
   int threads = 1;
   int socket = -1;
-  int arena = -1;  ///< The first; the others follow it.
+  int arena = -1;  ///< The first descriptor; the others follow it.
   int arenas = 1;
   std::string contraction = "auto";
   uint64_t contraction_seed = 0;
@@ -122,7 +122,7 @@ Status serve(const Arguments& arguments) {
                       std::move(arenas), arguments.socket);
 }
 
-/// The program itself, which a remote worker starts for its plans.
+/// Returns the path of this program, which a remote worker starts for its plans.
 std::string own_path() {
   std::error_code ignored;
   return std::filesystem::read_symlink("/proc/self/exe", ignored).string();

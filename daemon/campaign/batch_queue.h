@@ -1,4 +1,4 @@
-// Things on their way from many threads to one that takes all there are at once.
+// A bounded queue with many producers and one consumer that takes all items at once.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,16 @@ class BatchQueue {
  public:
   BatchQueue(size_t items_max, size_t bytes_max) : items_max_(items_max), bytes_max_(bytes_max) {}
 
-  /// Waits for room. `bytes` is what the item holds beside itself. REQUIRES: not closed.
+  /// Waits for room. `bytes` is the memory that the item refers to beyond itself. REQUIRES: not
+  /// closed.
   void push(T item, size_t bytes) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return holds(bytes); });
     add(std::move(item), bytes);
   }
 
-  /// A push that does not wait. False, with the item untouched, where it would have to.
+  /// Like push(), but does not wait: returns false and leaves the item untouched when the queue is
+  /// full.
   bool try_push(T& item, size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (!holds(bytes)) return false;
@@ -31,8 +33,8 @@ class BatchQueue {
     return true;
   }
 
-  /// Everything, in the order of pushing; waits for the first, then at most `linger` for more to
-  /// come. Empty once it is closed and drained.
+  /// Takes all items in the order of their push: waits for the first, then for at most `linger` for
+  /// more. Returns an empty vector once the queue is closed and drained.
   std::vector<T> take_all(std::chrono::milliseconds linger = {}) {
     std::unique_lock lock(mutex_);
     filled_.wait(lock, [&] { return closed_ || !items_.empty(); });
@@ -42,7 +44,7 @@ class BatchQueue {
     return std::exchange(items_, {});
   }
 
-  /// Nothing more will come.
+  /// Declares that no more items will come.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
@@ -54,7 +56,7 @@ class BatchQueue {
   void add(T item, size_t bytes) {
     items_.push_back(std::move(item));
     bytes_ += bytes;
-    // Between the first item and half of the limits the taker has no reason to wake.
+    // Between the first item and half of the limits, the consumer has no reason to wake.
     if (items_.size() == 1 || is_half_full()) filled_.notify_one();
   }
   bool holds(size_t bytes) const {
@@ -65,7 +67,7 @@ class BatchQueue {
   const size_t items_max_, bytes_max_;
   std::mutex mutex_;
   std::condition_variable filled_, room_;
-  std::vector<T> items_;  // All below: guarded by mutex_.
+  std::vector<T> items_;  // All below are guarded by mutex_.
   size_t bytes_ = 0;
   bool closed_ = false;
 };

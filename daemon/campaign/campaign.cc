@@ -1,5 +1,5 @@
-// Groups of cases (op and dtype), a queue over them, one thread per slot; finished cases go to the
-// thread that keeps them.
+// Groups cases by op and dtype, queues them, and runs them on one thread per slot; finished cases
+// go to the thread that stores them.
 #include "daemon/campaign/campaign.h"
 
 #include <algorithm>
@@ -48,11 +48,12 @@ std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& op
   return selected;
 }
 
-/// Cases of a few milliseconds that take as long as a slot's Python, with NumPy, takes to start.
+/// The number of short cases (a few milliseconds each) that takes as long as starting the Python
+/// interpreter of a slot with NumPy.
 constexpr uint64_t kCasesPerStart = 64;
 
-/// How many threads a run of `cases` gets. A short run uses the slots that have started, and one
-/// for each worker at least; a long one all.
+/// Returns the number of threads for a run of `cases`. A short run uses the slots that have started
+/// already, and at least one per worker; a long run uses all.
 size_t slots_worth_starting(const SlotPool& slots, uint64_t cases) {
   if (cases >= kCasesPerStart * slots.size()) return slots.size();
   const auto started = static_cast<size_t>(std::ranges::count_if(
@@ -64,7 +65,7 @@ size_t slots_worth_starting(const SlotPool& slots, uint64_t cases) {
 
 }  // namespace
 
-/// What the threads of one run share.
+/// The state that the threads of one run share.
 class Campaign::Progress {
  public:
   Progress(Items items, const CampaignOptions& options, const CampaignEvents& events,
@@ -77,7 +78,7 @@ class Campaign::Progress {
 
   uint64_t size() const { return items_.count(); }
   bool is_late() const { return deadline_ && Clock::now() >= *deadline_; }
-  /// Why cases that have not run now will not run.
+  /// Returns why the cases that have not run yet will not run.
   EarlyEnd early_end() const {
     return cancel_ ? EarlyEnd::Cancelled
            : stop_ ? EarlyEnd::FirstFailure
@@ -89,23 +90,23 @@ class Campaign::Progress {
       events_.on_op_started(*group.op, group.report.dtype);
     }
   }
-  /// The next case to run; nothing when there is none or the run ends early.
+  /// Returns the next case to run; nothing when there is none left or the run ends early.
   std::optional<Item> next() {
     const uint64_t index = stop_ || cancel_ || is_late() ? items_.count() : next_++;
     return index < items_.count() ? std::optional(items_.at(index)) : std::nullopt;
   }
-  /// Before the first finished().
+  /// REQUIRES: called before the first finished().
   Status start_keeping() { return writer_.start(); }
-  /// `lane` is given up where it has to wait for the disk.
+  /// Queues a finished case for storing. Releases `lane` while it waits for the disk.
   void finished(Finished one, HeldLane& lane) {
     const size_t bytes = snapshot_bytes(one.outcome.result);
     if (writer_.try_push(one, bytes)) return;
     lane.release();
     writer_.push(std::move(one), bytes);
   }
-  /// Returns when every case is kept.
+  /// Waits until every case is stored.
   Status finish_keeping() { return writer_.finish(); }
-  /// The whole run ends with the first error.
+  /// Ends the whole run; the first error is kept.
   void broken(const Error& why) {
     const std::lock_guard lock(mutex_);
     if (!broken_) broken_ = why;
@@ -146,12 +147,12 @@ class Campaign::Progress {
   std::atomic<bool> stop_{false};
   mutable std::mutex mutex_;
   std::optional<Error> broken_;    // Guarded by mutex_.
-  ResultWriter<Finished> writer_;  // Last: its thread uses all of the others.
+  ResultWriter<Finished> writer_;  // Last, because its thread uses all the other members.
 };
 
 Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
                                                     const CasePlan& plan) const {
-  std::optional<Scope> scope;  // Made for the first variant that asks for it.
+  std::optional<Scope> scope;  // Made for the first variant that needs it.
   const auto preferred = config_.kernel_policy.find(op.name);
   const KernelConfig* best = nullptr;
   for (const std::string& name : op.kernels) {
@@ -200,7 +201,7 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
   };
   CaseRequest request{config_, op, *kernel, *prepared, named, settings, find_kernel};
   request.emulator_slot = unfused_slot(claim);
-  // An interrupted command shall not wait for the time limit of a kernel.
+  // An interrupted command must not wait for the time limit of a kernel.
   slot.worker.stop_when(kernels_.cancel());
   auto outcome = run_case(request, slot);
   slot.worker.stop_when(nullptr);
@@ -209,7 +210,8 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
 
 const ReferenceFiles& Campaign::reference_files() const { return slots_.reference_files(); }
 
-/// What the session of a case counts. A plan that cannot be built needs nothing: its case says why.
+/// Returns the device memory that the session counts for the case; 0 for a plan that cannot be
+/// built, because the case itself reports why.
 uint64_t Campaign::device_bytes(const OpConfig& op, const CasePlan& plan) const {
   const auto kernel = choose_kernel(op, plan);
   if (!kernel || *kernel == nullptr) return 0;
@@ -223,7 +225,7 @@ Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
   HeldLane none;
   HeldLane& held = lane == nullptr ? none : *lane;
   const uint64_t bytes = device_bytes(op, plan);
-  // What waits for memory, or for all other cases, holds no lane meanwhile.
+  // A case that waits for memory, or for all other cases, holds no lane meanwhile.
   const bool may_wait = claim != nullptr && claim->session().memory_limit() != 0;
   if (may_wait || is_large(plan)) held.release();
   const auto memory = GPUEMU_TRY(MemoryHold::take(claim, bytes));
@@ -240,8 +242,9 @@ Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
 
 void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
                          const LaneClaim& claim) {
-  // One more than there are slots: it waits for the next free one, so that the session keeps its
-  // turn. None holds a lane for its next case, which may have to wait until others have ended.
+  // One thread more than there are slots: it waits for the next free slot, so that the session
+  // keeps its turn. No thread holds a lane for its next case, which may have to wait for others to
+  // end.
   const size_t slots = slots_worth_starting(slots_, cases);
   run_on_threads(std::min<uint64_t>(slots + (slots == slots_.size() ? 1 : 0), cases), [&] {
     while (auto one = source.next()) {
@@ -313,8 +316,8 @@ std::vector<Campaign::Selected> Campaign::select(const CampaignOptions& options)
   return selected;
 }
 
-/// All kernels at once, so that those of one source are compiled together. What does not compile is
-/// said of the ops that want it.
+/// Compiles all kernels in one batch, so that those of one source are compiled together. Compile
+/// errors are reported for the ops that use the kernel.
 void Campaign::compile(const std::vector<Selected>& all, const CampaignEvents& events) {
   std::vector<KernelStore::Wanted> wanted;
   for (const auto& [op, dtype] : all) {
@@ -360,19 +363,19 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     if (!outcome->result.passed && options.fail_fast) progress.stop();
     one.plan = *std::move(plan);
     one.outcome = *std::move(outcome);
-    one.outcome.extras.tensors.reset();  // The snapshot has them.
+    one.outcome.extras.tensors.reset();  // The snapshot has its own copy.
     one.ended = Clock::now();
     progress.finished(std::move(one), lane);
   }
 }
 
-/// Returns when every case has run and is kept.
+/// Runs every case and waits until all are stored.
 Status Campaign::run_and_keep(Progress& progress, const CampaignOptions& options) {
   GPUEMU_TRY(progress.start_keeping());
   size_t threads = options.threads_max == 0 ? slots_worth_starting(slots_, progress.size())
                                             : std::min<size_t>(options.threads_max, slots_.size());
-  // Whose memory is limited gives its lane up between cases: one more waits for the next free slot,
-  // so that the session keeps its turn.
+  // A session with a memory limit releases its lane between cases, so one more thread waits for the
+  // next free slot and the session keeps its turn.
   const bool gives_up = options.claim != nullptr && options.claim->session().memory_limit() != 0;
   if (options.threads_max == 0 && threads == slots_.size() && gives_up) ++threads;
   run_on_threads(std::min<uint64_t>(threads, progress.size()),
@@ -404,7 +407,7 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     }
     return said;
   };
-  std::set<std::string> told;  // By earlier runs of this campaign.
+  std::set<std::string> told;  // Texts that earlier runs of this campaign reported.
   for (const auto& group : groups) told.merge(left_out_of(*group));
   GPUEMU_TRY(run_and_keep(progress, options));
   if (const auto broken = progress.broken()) return *broken;

@@ -1,7 +1,7 @@
-// Many cases of many ops over the slots: what `gpuemu test` and `gpuemu fuzz` run. Cases are made,
-// executed and judged on one thread more than there are slots, so that one always waits for a lane,
-// and kept by another, so that no slot waits for the disk; the report has failures in order of
-// iteration.
+// Runs many cases of many ops on the slots: the work behind `gpuemu test` and `gpuemu fuzz`. Cases
+// are generated, executed and judged on one thread more than there are slots, so that one always
+// waits for a lane. Another thread stores them, so that no slot waits for the disk. The report
+// lists failures in order of iteration.
 #pragma once
 
 #include <atomic>
@@ -44,65 +44,67 @@ inline constexpr const char* kRunsInClient =
     "runs in the client: no kernel for the daemon to execute";
 inline constexpr const char* kUnsupportedRemedy = ": look at `supports` and the dims";
 
-/// Warned cases of an op and dtype that a report lists.
+/// The most warned cases of an op and dtype that a report lists.
 inline constexpr size_t kWarningsListedMax = 4;
 
 struct CampaignOptions {
-  std::vector<std::string> ops;  ///< Empty: every op with a kernel.
-  std::vector<DType> dtypes;     ///< Restricts the ops' own.
+  std::vector<std::string> ops;  ///< Empty: every op that has a kernel.
+  std::vector<DType> dtypes;     ///< Restricts the dtypes that each op declares.
   uint64_t cases = 64;           ///< Per op and dtype.
   std::optional<uint64_t>
       cases_total;          ///< Instead: cases over all dtypes together, in iteration order.
   uint64_t first_case = 0;  ///< With cases_total: the number of the first of them.
   uint64_t seed = 0;
-  std::vector<Strategy> strategies;  ///< Empty: the configuration's.
+  std::vector<Strategy> strategies;  ///< Empty: those of the configuration.
   bool fail_fast = false;
-  LaneClaim claim;                                   ///< For whom the cases run.
-  std::set<std::pair<std::string, DType>> left_out;  ///< Ops and dtypes that do not run.
+  LaneClaim claim;                                   ///< The session that the cases run for.
+  std::set<std::pair<std::string, DType>> left_out;  ///< Ops and dtypes that are not run.
   bool prefer_dtypes = false;  ///< An op without any of `dtypes` runs in its first one.
   uint64_t first_number = 0;  ///< Cases of each op and dtype to leave out: the first `first_number`
                               ///< have run already.
   uint64_t shard = 0, shards = 0;  ///< Only the part with this number, from 1; 0: all.
   uint32_t threads_max = 0;        ///< 0: one per slot.
-  /// No case begins later. Cases of all ops and dtypes then take turns, so that each gets some.
+  /// No case begins after this time. Cases of all ops and dtypes then take turns, so that each gets
+  /// some.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   CaseSettings settings;  ///< How each case runs.
-  /// Its report is to be added to others': counts alone, without what is said of them.
+  /// The report will be added to others: it has the counts only, without the remarks about them.
   bool is_piece = false;
 };
 
 /// Why a run ended before all its cases had run.
 enum class EarlyEnd { None, Cancelled, FirstFailure, Late };
 
-/// Says in the report of one op that only `report.cases` of `planned` cases ran: of the others
-/// nothing is known, so that without a failure there is no verdict.
+/// Notes in the report of one op that only `report.cases` of `planned` cases ran. Nothing is known
+/// of the others, so without a failure there is no verdict.
 void tell_not_run(OpTestReport& report, uint64_t planned, EarlyEnd end);
 
-/// Whether number `index` belongs to part `shard` of `shards` (from 1); always when shards is 0.
-/// Every index belongs to exactly one part.
+/// Returns whether number `index` belongs to part `shard` of `shards` (counted from 1); always true
+/// when shards is 0. Every index belongs to exactly one part.
 inline bool is_in_shard(uint64_t index, uint64_t shard, uint64_t shards) {
   return shards == 0 || index % shards == shard - 1;
 }
 
-/// What the campaign tells while it runs. The first two must be set.
+/// Callbacks for the progress of a campaign. The first two must be set.
 struct CampaignEvents {
-  /// Every case, in no particular order, those that ended meanwhile together; returns when their
-  /// results are kept. Called by one thread at a time.
+  /// Gets every case, in no particular order; cases that ended in the meantime come together.
+  /// Returns once their results are stored. Called by one thread at a time.
   std::function<Status(const std::vector<const CaseReport*>&)> on_cases;
-  /// Cases to come, before the first one; fewer are run when the campaign is cancelled or late.
+  /// Gets the number of cases to come, before the first one; fewer run when the campaign is
+  /// cancelled or runs out of time.
   std::function<void(uint64_t total)> on_total;
-  /// What the person who wrote the kernels should know, each once, before the first case.
+  /// Gets each warning for the author of the kernels once, before the first case.
   std::function<void(const std::string& text)> on_warning;
-  /// Kernels that are compiled, of how many, before anything else.
+  /// Gets how many kernels are compiled, out of how many; called before all other callbacks.
   std::function<void(size_t ready, size_t total)> on_compiling = {};
-  /// Before the first case of an op in a dtype. By any thread.
+  /// Called by any thread before the first case of an op in a dtype.
   std::function<void(const OpConfig& op, DType dtype)> on_op_started = {};
-  /// When its last case is kept; what the campaign says of it in the end may say more. Not called
-  /// where not all cases came to a result.
+  /// Called when the last case of an op is stored; the final report of the campaign may add to it.
+  /// Not called if some cases came to no result.
   std::function<void(const OpTestReport& counts)> on_op_finished = {};
 };
 
-/// Cases that are planned one by one while others run. Used by many threads at once.
+/// A source of cases that are planned one by one while others run. Used by many threads at once.
 class CaseSource {
  public:
   struct NextCase {
@@ -111,16 +113,17 @@ class CaseSource {
     CaseSettings settings;
   };
   virtual ~CaseSource() = default;
-  /// Waits until one may begin; nothing when there is no more.
+  /// Waits until another case may begin; nothing when there are no more.
   virtual std::optional<NextCase> next() = 0;
-  /// Called once for each.
+  /// Called once for each case.
   virtual void ended(NextCase one, Result<CaseReport> outcome) = 0;
 };
 
 class Campaign {
  public:
-  /// All must outlive the campaign. `side` has the emulator where `slots` are a GPU's; null: none.
-  /// `backend`: whose sizes generated cases have. Slots beside a daemon's own run the same cases.
+  /// All arguments must outlive the campaign. `side` provides an emulator slot when `slots` belong
+  /// to a GPU; null: none. `backend` decides the sizes of generated cases. Slots other than the
+  /// daemon's own run the same cases.
   Campaign(const Config& config, KernelStore& kernels, SlotPool& slots, ExtraSlots* side,
            std::string backend)
       : config_(config),
@@ -129,33 +132,35 @@ class Campaign {
         side_(side),
         backend_(std::move(backend)) {}
 
-  /// Names in options.ops that are no op are passed over: whoever asks has looked them up. `cancel`
-  /// ends it between cases; what was found is reported.
+  /// Runs the selected cases. Names in options.ops that are no op are skipped, because the caller
+  /// has checked them. `cancel` ends the run between cases; what was found until then is reported.
   Result<TestReportReply> run(const CampaignOptions& options, const CampaignEvents& events,
                               const std::atomic<bool>& cancel);
 
-  /// Cases of one op side by side, about `cases` in all, until the source has no more.
+  /// Runs cases of one op in parallel, about `cases` in all, until the source is exhausted.
   void run_cases(const OpConfig& op, CaseSource& source, uint64_t cases, const LaneClaim& claim);
 
-  /// What reference scripts read, of all cases so far.
+  /// Returns the files that reference scripts read in all cases so far.
   const ReferenceFiles& reference_files() const;
 
-  /// What the kernels of the op compare sizes with, in this dtype. Empty where they do not compile.
+  /// Returns the constants that the kernels of the op compare sizes with in this dtype. Empty if
+  /// they do not compile.
   Constants constants_of(const OpConfig& op, DType dtype);
 
-  /// From what the cases of the op in this dtype are drawn. Empty `strategies`: the
-  /// configuration's.
+  /// Returns the options from which cases of the op in this dtype are generated. Empty
+  /// `strategies`: those of the configuration.
   CaseOptions case_options(const OpConfig& op, DType dtype,
                            const std::vector<Strategy>& strategies = {});
-  /// The large sizes of the op's cases; nothing is compiled for it.
+  /// Returns the large sizes of the op's cases, without compiling anything.
   LargeSizes large_sizes_of(const OpConfig& op, DType dtype) const;
-  /// Declared sizes that no case has, and large cases that were left out so far; for people.
+  /// Describes for the user the declared sizes that no case has, and the large cases that were left
+  /// out so far.
   std::vector<std::string> sizes_not_run(const OpConfig& op, DType dtype) const;
-  /// The latter alone: of these no plan tells.
+  /// Describes only the large cases that were left out; plans do not show them.
   std::vector<std::string> sizes_left_out(const OpConfig& op, DType dtype) const;
 
-  /// One case of one op, with its variant chosen by policy and priority. `lane`: that of the last
-  /// case of the claim on this thread, and then that of this one.
+  /// Runs one case of one op; policy and priority choose the variant. `lane` holds the lane of the
+  /// claim's previous case on this thread on entry, and that of this case on return.
   Result<CaseReport> run_one(const OpConfig& op, const CasePlan& plan, const CaseSettings& settings,
                              const LaneClaim& claim, HeldLane* lane = nullptr);
 
@@ -172,8 +177,8 @@ class Campaign {
                                             const CampaignOptions& options);
   uint64_t device_bytes(const OpConfig& op, const CasePlan& plan) const;
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
-  /// A slot of the emulator that fuses nothing, where the own slots have no shadows or may fuse;
-  /// else empty.
+  /// Returns a slot of an emulator that does not fuse, if the campaign's own slots have no shadows
+  /// or may fuse; otherwise empty.
   std::function<Result<SlotLease>()> unfused_slot(const LaneClaim& claim) const;
   Result<CaseReport> run_large(const OpConfig& op, const CasePlan& plan,
                                const CaseSettings& settings, const LaneClaim& claim);

@@ -9,8 +9,8 @@
 namespace gpuemu {
 namespace {
 
-/// An op of which so many cases ran into their time limit, and one of so many that ran, will do so
-/// again: what comes of its other cases is not worth hours.
+/// If so many cases of an op ran into their time limit, and so large a share of those that ran, the
+/// others will too; their results are not worth hours.
 constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 4;
 
 uint64_t milliseconds_between(std::chrono::steady_clock::time_point from,
@@ -73,13 +73,13 @@ void Campaign::Group::note_time(const ValidationResult& result) {
            result.failures.end();
   };
   ++ran;
-  // Where it decides how long the kernel runs, the launch was stopped early.
+  // If an uninitialized value decides how long the kernel runs, the launch was stopped early.
   if (has(FindingKind::Timeout) && !has(FindingKind::UninitializedRead)) ++timed_out;
 }
 
 bool Campaign::Group::skips_next() {
   if (broken || silent) return true;
-  // Further cases would cost their whole time limit and tell nothing new.
+  // Further cases would take their whole time limit and show nothing new.
   if (timed_out < kTimeoutsWaitedFor || timed_out * kTimeoutsShare < ran) return false;
   ++left_out;
   ++settled;
@@ -107,7 +107,7 @@ OpTestReport Campaign::Group::finish(EarlyEnd end, bool is_piece) {
                     "others were left out",
                     timed_out.load(), ran.load(), left_out.load()));
   }
-  // What ran into no verdict, as an unsupported case, is settled too.
+  // Cases without a verdict, such as unsupported ones, are settled as well.
   if (!broken && planned > settled) {
     if (is_piece) {
       report.not_run = planned - settled;
@@ -126,7 +126,7 @@ OpTestReport Campaign::Group::finish(EarlyEnd end, bool is_piece) {
 Campaign::Items::Items(const std::vector<std::shared_ptr<Group>>& groups,
                        const CampaignOptions& options)
     : first_(options.first_number),
-      // The dtypes in turn is the order of the iterations.
+      // Iterations are numbered with the dtypes in turn.
       in_turns_(options.cases_total || options.deadline) {
   for (const auto& group : groups) {
     if (group->cases > 0) groups_.push_back(group.get());

@@ -1,4 +1,4 @@
-// Private to this folder: the cases of a campaign by op and dtype, and what came of them.
+// Private to this folder: the cases of a campaign by op and dtype, and their results.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace gpuemu {
 
-/// A case that was judged and is to be kept.
+/// A case that has been judged and will be stored.
 struct Campaign::Finished {
   using Clock = std::chrono::steady_clock;
   Group* group = nullptr;
@@ -29,23 +29,24 @@ struct Campaign::Finished {
 struct Campaign::Group {
   using Clock = std::chrono::steady_clock;
   const OpConfig* op = nullptr;
-  uint64_t dtype_index = 0;  ///< In the op's own list, so that filters do not move iterations.
+  uint64_t dtype_index = 0;  ///< Index in the op's own list, so that filters do not change
+                             ///< iterations.
   uint64_t cases = 0;
-  uint64_t planned = 0;  ///< Cases of this run: of its shard, of its total.
+  uint64_t planned = 0;  ///< Cases of this run: of its shard, out of its total.
   CaseOptions case_options;
   std::set<std::string> warnings;
 
-  /// Cases of which nothing more is to come, and of those: the ones that ran, that their time limit
-  /// ended, and that nobody waited for.
+  /// Cases that are finished in one way or another, and among them: those that ran, those that hit
+  /// their time limit, and those that were left out.
   std::atomic<uint64_t> settled{0}, ran{0}, timed_out{0}, left_out{0};
-  /// Why no case of it can be made; the others go on. Set once, by any thread.
+  /// Whether none of its cases can be made; the other groups go on. Set once, by any thread.
   std::atomic<bool> broken{false};
   std::atomic<bool> started{false};  ///< Its first case has begun.
   std::string why_broken;
-  /// The reference has answered none of several cases; the keeping thread says so.
+  /// The reference has answered none of several cases; the storing thread reports it.
   std::atomic<bool> silent{false};
 
-  // All below: the keeping thread's while the campaign runs.
+  // All below belongs to the storing thread while the campaign runs.
   OpTestReport report;
   EvidenceTally evidence;
   SilentReference<Finished> unanswered;
@@ -58,12 +59,12 @@ struct Campaign::Group {
     return number * std::max<uint64_t>(1, op->dtypes.size()) + dtype_index;
   }
 
-  /// Adds to `ready` the cases that are to be kept now: not those of a reference that has not
-  /// answered yet.
+  /// Adds to `ready` the cases to store now. Cases of a reference that has not answered yet are
+  /// held back.
   void admit(Finished finished, std::vector<Finished>& ready);
   void record(Finished finished);
   void note_time(const ValidationResult& result);
-  /// Whether its next case is not worth running.
+  /// Returns whether its next case is not worth running.
   bool skips_next();
   void fail(const Error& why);
   OpTestReport finish(EarlyEnd end, bool is_piece);
@@ -74,7 +75,7 @@ struct Campaign::Item {
   uint64_t number = 0;
 };
 
-/// All cases of a run by their place in it: there may be more than memory would hold as a list.
+/// All cases of a run by index. They are computed, because a list could exceed memory.
 class Campaign::Items {
  public:
   Items(const std::vector<std::shared_ptr<Group>>& groups, const CampaignOptions& options);
@@ -83,7 +84,7 @@ class Campaign::Items {
   Item at(uint64_t index) const;
 
  private:
-  /// Large cases come last: what the others take tells whether they are worth it.
+  /// Places large cases last: the time that the others take shows whether they are worth running.
   uint64_t place(const Group& group, uint64_t turn) const;
 
   std::vector<Group*> groups_;  ///< Each has options.cases cases.

@@ -1,4 +1,4 @@
-// The sizes of a campaign's cases: numbers of the kernels, limits, large cases.
+// The sizes of a campaign's cases: constants of the kernels, limits, large cases.
 #include <algorithm>
 #include <set>
 
@@ -11,7 +11,7 @@
 
 namespace gpuemu {
 
-/// Unsupported where it is left out.
+/// Runs a large case. Unsupported if it is left out.
 Result<CaseReport> Campaign::run_large(const OpConfig& op, const CasePlan& plan,
                                        const CaseSettings& settings, const LaneClaim& claim) {
   const auto alone = large_.alone();
@@ -67,7 +67,8 @@ std::vector<std::string> Campaign::sizes_left_out(const OpConfig& op, DType dtyp
 
 namespace {
 
-/// What an argument may be without knowing the case: a number as it is, or the values of one attr.
+/// Returns the scopes to evaluate an argument in without knowing the case: none for a plain number,
+/// one per value of an attr otherwise.
 std::vector<Scope> scopes_of(const Expression& value, const OpConfig& op) {
   const std::vector<std::string> names = value.names();
   if (names.empty()) return {Scope{}};
@@ -85,7 +86,7 @@ std::vector<Scope> scopes_of(const Expression& value, const OpConfig& op) {
   return scopes;
 }
 
-/// Adds what an argument passes; of a structure, what its members do.
+/// Adds the value that an argument passes; for a structure, the values of its members.
 void add_argument(const LaunchSpec::Arg& arg, const OpConfig& op, std::set<double>& floats,
                   std::set<int64_t>& integers) {
   for (const LaunchSpec::Arg& member : arg.members) add_argument(member, op, floats, integers);
@@ -101,8 +102,8 @@ void add_argument(const LaunchSpec::Arg& arg, const OpConfig& op, std::set<doubl
   }
 }
 
-/// Adds the numbers that launches pass: kernels compare values with them as with those in their
-/// code.
+/// Adds the numbers that launches pass: kernels compare values with these as they do with constants
+/// in their code.
 void add_arguments(const OpConfig& op, const KernelConfig& kernel, std::set<double>& floats,
                    std::set<int64_t>& integers) {
   for (const LaunchSpec& launch : kernel.launches) {

@@ -5,8 +5,9 @@
 namespace gpuemu {
 namespace {
 
-/// With n cases that pass, 95 % confidence: were more than 3/n of such cases wrong, one of n would
-/// have shown it with a chance of 1 - (1 - 3/n)^n >= 95 %.
+/// Rule of three: if n cases pass, then with 95 % confidence at most 3/n of all such cases are
+/// wrong, because otherwise one of the n would have failed with a probability of 1 - (1 - 3/n)^n >=
+/// 95 %.
 constexpr double kRuleOfThree = 3;
 
 double product_of(const std::map<std::string, int64_t>& dims) {
@@ -81,7 +82,7 @@ std::optional<Evidence> EvidenceTally::evidence(DType dtype,
   Evidence evidence;
   evidence.dtype = dtype;
   evidence.exact = exact_;
-  // What the op computes is its first input: that a copy passes says nothing against the cases.
+  // The op's result is its first input, so a copy that passes is no argument against the cases.
   TrivialOutputs copy;
   if (copies_) copy.set(TrivialOutput::FirstInput);
   for (const auto& [key, count] : cases_) {

@@ -1,4 +1,4 @@
-// Adds up what passing cases prove. Order does not matter.
+// Adds up the evidence that passing cases give. The order of the cases does not matter.
 #pragma once
 
 #include <map>
@@ -17,12 +17,13 @@ class EvidenceTally {
   using Dims = std::map<std::string, int64_t>;
 
   void add(const CaseReport& outcome, const std::string& value_strategy, const Dims& dims = {});
-  /// As all the cases that these were counted of.
+  /// Adds counts as if all the cases behind them were added.
   void add(const EvidenceCounts& counts);
-  /// Nothing where no passing case was judged. It holds for sizes up to those of its cases:
-  /// `declared` tells whether these are all.
+  /// Returns nothing if no passing case was judged. The evidence holds for sizes up to those of the
+  /// cases; `declared` decides whether these are all declared sizes.
   std::optional<Evidence> evidence(DType dtype, const std::vector<DimSpec>& declared = {}) const;
-  /// With what adding it up takes, also where no case passed. Nothing where no case was added.
+  /// Includes what is needed to add pieces up, even if no case passed. Returns nothing if no case
+  /// was added.
   std::optional<Evidence> piece(DType dtype) const;
 
  private:
@@ -34,7 +35,7 @@ class EvidenceTally {
   uint64_t exact_ = 0, failed_ = 0;
   Dims reached_;        ///< The largest size of each dim in a judged case.
   Dims largest_;        ///< Dims of the judged case whose dims have the largest product.
-  bool copies_ = true;  ///< So far the first input was the answer of every case.
+  bool copies_ = true;  ///< The first input has been the right answer of every case so far.
 };
 
 }  // namespace gpuemu

@@ -11,14 +11,16 @@
 namespace gpuemu {
 namespace {
 
-/// Large cases that are listed; what the others have follows from the first ones.
+/// The most large cases that are listed; the first ones are enough to understand the rest.
 constexpr size_t kListedMax = 8;
-/// What smaller cases take does not grow with their sizes.
+/// The time of cases with less work than this does not grow with their sizes.
 constexpr double kTellingWork = 1 << 14;
-/// So many cases of that work tell the pace: the first ones of a daemon wait for programs to start.
+/// The number of cases with at least that work that determine the pace: the first ones of a daemon
+/// wait for programs to start.
 constexpr uint64_t kTellingCases = 2;
 
-/// What the time of a case grows with, in kernels and references that are as fast as they can be.
+/// Returns the measure that the time of a case grows with, for kernels and references of the best
+/// possible complexity.
 double work_of(const CasePlan& plan) {
   return std::max(product_of_dims(plan), static_cast<double>(largest_tensor(plan)));
 }
@@ -89,7 +91,7 @@ std::optional<std::string> LargeCases::no_verdict(const CasePlan& plan, const Ca
     return "its reference could not compute it: " + failure->message;
   }
   if (failure_of(outcome, FindingKind::Timeout) == nullptr) return std::nullopt;
-  // A kernel whose time grows with the square of its sizes may take that long and be right.
+  // A kernel whose time grows with the square of its sizes may take that long and still be correct.
   const std::lock_guard lock(mutex_);
   const auto pace = paces_.find({plan.op, plan.dtype});
   if (pace != paces_.end() && pace->second.work > 0) {

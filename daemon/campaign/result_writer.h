@@ -1,4 +1,4 @@
-// A thread that keeps what others have finished, many at a time, so that nobody waits for the disk.
+// A thread that stores finished cases in batches, so that no other thread waits for the disk.
 #pragma once
 
 #include <chrono>
@@ -15,49 +15,51 @@
 
 namespace gpuemu {
 
-// Finished cases that wait for the disk, and the snapshots of those that failed.
+// Limits for finished cases that wait for the disk, and for the snapshots of those that failed.
 inline constexpr size_t kUnwrittenCasesMax = 256;
 inline constexpr size_t kUnwrittenBytesMax = size_t{64} << 20;
-/// How long the first of them waits for others: a disk takes about as much of a processor to sync
-/// one case as to sync a hundred.
+/// How long the first of them waits for others: syncing one case to disk takes about as much
+/// processor time as syncing a hundred.
 inline constexpr std::chrono::milliseconds kUnwrittenLinger{20};
 
-/// push() from any thread, the rest from the one that made it.
+/// push() may be called from any thread, the rest only from the thread that made the writer.
 template <typename T>
 class ResultWriter {
  public:
-  /// Gets everything in the order of pushing, on the writer's own thread.
+  /// Gets all items in the order of their push, on the writer's own thread.
   using Write = std::function<Status(std::vector<T>)>;
 
   explicit ResultWriter(Write write) : write_(std::move(write)) {}
-  ~ResultWriter() { queue_.close(); }  // Before thread_ waits for its own end.
+  ~ResultWriter() { queue_.close(); }  // Before thread_ joins.
   ResultWriter(const ResultWriter&) = delete;
   ResultWriter& operator=(const ResultWriter&) = delete;
 
-  /// Before the first push.
+  /// REQUIRES: called before the first push.
   Status start() {
     try {
       thread_ = std::jthread([this] { run(); });
-    } catch (const std::system_error& refused) {  // The standard library says so without a thread.
+    } catch (const std::system_error& refused) {  // Thrown when no thread can be started.
       return error(ErrorCode::ResourceExhausted, "the system has no thread to keep results: {}",
                    refused.what());
     }
     return ok_status();
   }
 
-  /// Waits while too much is unkept. `bytes` is what the item holds beside itself.
+  /// Waits while too much is unwritten. `bytes` is the memory that the item refers to beyond
+  /// itself.
   void push(T item, size_t bytes) { queue_.push(std::move(item), bytes); }
 
-  /// push() where that does not wait. False, with the item untouched, where it would.
+  /// Like push(), but does not wait: returns false and leaves the item untouched where push()
+  /// would.
   bool try_push(T& item, size_t bytes) { return queue_.try_push(item, bytes); }
 
-  /// The first error; after it nothing more is kept.
+  /// Returns the first error; after it nothing more is stored.
   std::optional<Error> broken() const {
     const std::lock_guard lock(mutex_);
     return broken_;
   }
 
-  /// Returns when everything is kept, or will never be.
+  /// Returns when everything is stored, or never will be.
   Status finish() {
     queue_.close();
     if (thread_.joinable()) thread_.join();

@@ -7,7 +7,8 @@
 namespace gpuemu {
 
 std::string silence_of(const ValidationResult& result) {
-  // The shape and dtype of a kernel's output are those that gpuemu.toml declares.
+  // A kernel's output has the shape and dtype that gpuemu.toml declares, so the mismatch is the
+  // reference's.
   const auto is_of_reference = [](const ValidationFailure& one) {
     return one.kind == FindingKind::ReferenceError || one.kind == FindingKind::ShapeMismatch ||
            one.kind == FindingKind::DTypeMismatch;

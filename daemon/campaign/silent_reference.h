@@ -1,6 +1,6 @@
-// References that answer no case at all, or next to none: a typing error, wrong parameters, a
-// missing import, a wrong shape. That is a fault of the set-up, told once, and no failure of the
-// kernel.
+// Detects references that answer no case at all, or almost none: a typing error, wrong parameters,
+// a missing import, a wrong shape. That is a fault in the set-up, reported once, and no failure of
+// the kernel.
 #pragma once
 
 #include <algorithm>
@@ -14,26 +14,26 @@
 
 namespace gpuemu {
 
-/// A reference that has answered none of so many cases will not answer the others; nor will one
-/// that left so many without an answer for each that it answered.
+/// A reference that has answered none of so many cases will not answer the others; neither will one
+/// that left so many unanswered for each that it answered.
 inline constexpr size_t kSilentCasesMax = 8;
-/// Fewer answers may be chance: where all dims are equal, `x.T` has the shape of `x`.
+/// Fewer answers may be chance: if all dims are equal, `x.T` has the shape of `x`.
 inline constexpr size_t kAnswersLeast = 3;
-/// For each answer so many cases without one are findings of their own.
+/// Up to so many unanswered cases per answered one are findings of their own.
 inline constexpr size_t kSilentPerAnswer = 3;
 
-/// What the reference failed with, or in which way its answer has another shape or dtype than the
-/// op declares, when nothing else was found; else "".
+/// Returns the reference's error, or how its answer differs from the declared shape or dtype, if
+/// nothing else was found; otherwise "".
 std::string silence_of(const ValidationResult& result);
 
-/// Holds cases without an answer back until the reference has answered enough others.
+/// Holds unanswered cases back until the reference has answered enough others.
 template <typename Case>
 class SilentReference {
  public:
-  /// `who` begins the sentence of text().
+  /// `who` is the beginning of the sentence that text() returns.
   explicit SilentReference(const char* who = "the reference answers") : who_(who) {}
 
-  /// Adds to `ready` the cases that are to be kept now. `silence`: silence_of the case's result.
+  /// Adds to `ready` the cases to store now. `silence` is silence_of() the case's result.
   void admit(Case one, const std::string& silence, std::vector<Case>& ready) {
     ++(silence.empty() ? answered_ : silent_);
     trusted_ = trusted_ || (answered_ >= kAnswersLeast && silent_ <= answered_ * kSilentPerAnswer);
@@ -51,7 +51,7 @@ class SilentReference {
   bool is_certain() const {
     return held_.size() >= kSilentCasesMax * std::max<size_t>(1, answered_);
   }
-  /// Why the op cannot be tested; "" when it can.
+  /// Returns why the op cannot be tested; "" if it can.
   std::string text() const {
     if (held_.empty()) return "";
     const std::string cases =

@@ -16,7 +16,7 @@ bool takes_some(const OpConfig& op, const KernelConfig& kernel, uint64_t seed,
   return false;
 }
 
-/// With the sizes that the kernels compare with, which other cases hit by chance alone.
+/// Tries the sizes that the kernels compare with, which other cases hit only by chance.
 bool takes_a_constant(const OpConfig& op, const KernelConfig& kernel, uint64_t seed,
                       const CaseOptions& options,
                       const std::function<Constants(DType)>& constants) {

@@ -1,4 +1,4 @@
-// The tensors of a plan where they lie in the memory that worker, reference and daemon share.
+// Views of a plan's tensors in the memory that worker, reference and daemon share.
 #pragma once
 
 #include "common/base/arena.h"
@@ -6,7 +6,8 @@
 
 namespace gpuemu {
 
-/// Packed elements in the shared memory. An error when it does not hold all of them.
+/// Returns a view of packed elements in the shared memory. An error if the arena does not contain
+/// all of them.
 Result<TensorView> arena_view(Arena& arena, DType dtype, const Shape& shape, uint64_t offset);
 
 }  // namespace gpuemu

@@ -38,7 +38,7 @@ bool is_strict(const CaseRequest& request) {
 }
 
 bool may_note_flushing(const CaseRequest& request) {
-  const std::string& ptx = request.prepared.ptx;  // Empty: a function whose code is not known.
+  const std::string& ptx = request.prepared.ptx;  // Empty: a function whose code is unknown.
   return request.op.subnormal == SubnormalPolicy::Note && !is_strict(request) &&
          (ptx.empty() || ptx.find(".ftz") != std::string::npos ||
           ptx.find(".add.f32") != std::string::npos);

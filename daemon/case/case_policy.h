@@ -1,4 +1,4 @@
-// What the settings of a case accept.
+// What the settings of a case permit.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@ namespace gpuemu {
 
 struct CaseRequest;
 
-/// Whether gpuemu.toml sets no nan_policy for the output. A policy that it sets always holds, even
-/// where there is an explanation for NaN and infinity.
+/// Returns whether gpuemu.toml sets no nan_policy for the output. A policy that it sets always
+/// applies, even where NaN and infinity could be explained otherwise.
 bool has_policy_by_default(const CaseRequest& request, const std::string& output);
-/// Whether integers that belong to a NaN or an infinity of another output are compared: where
-/// gpuemu.toml writes a nan_policy that accepts no other float there, and where the run is strict.
+/// Returns whether integers that depend on a NaN or an infinity of another output are compared: if
+/// gpuemu.toml sets a nan_policy that accepts no other float there, or if the run is strict.
 bool integers_have_to_match(const CaseRequest& request, const std::string& output);
-/// Whether integers that the output's type cannot hold are the inputs' fault: where the case draws
-/// from the whole type and an input of integers has no range. A strict run compares them.
+/// Returns whether the inputs are to blame for integers that the output's type cannot hold: if the
+/// case draws from the whole type and an integer input has no range. A strict run compares them.
 bool may_wrap_integers(const CaseRequest& request);
-/// Whether nothing beyond the bound passes.
+/// Returns whether errors beyond the bound are never accepted.
 bool is_strict(const CaseRequest& request);
-/// Whether subnormal numbers that came out as zero are a note and no finding. The kernel must have
-/// an instruction that flushes: one with .ftz, or a float atomic (".add.f32" behind "atom" or
-/// "red").
+/// Returns whether subnormal numbers that came out as zero are a note rather than a finding. The
+/// kernel must contain an instruction that flushes: one with .ftz, or a float atomic (".add.f32"
+/// after "atom" or "red").
 bool may_note_flushing(const CaseRequest& request);
-/// How outputs of two runs are compared: all of the op but its tolerance and invariants.
+/// Returns the policy for comparing the outputs of two runs: that of the op without its tolerance
+/// and invariants.
 ValidationPolicy agreement_policy(const CaseRequest& request);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What one case gives: its verdict, and the extras that were asked for beside it.
+// The result of one case: its verdict, and the extras that were requested.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,21 @@
 
 namespace gpuemu {
 
-/// Why errors beyond the bound passed, or what was not compared.
+/// Why errors beyond the bound were accepted, or what was not compared.
 enum class CaseNote : uint8_t {
-  Underflow,          ///< Results too small for their type explain the errors.
+  Underflow,          ///< The errors come from results too small for their type.
   Flushed,            ///< Subnormal results came out as zero.
   Masked,             ///< The reference is NaN or infinite where masked inputs are.
-  ErrorScale,         ///< The last place of the inputs moves the result as much.
+  ErrorScale,         ///< A change in the last place of the inputs moves the result as much.
   Customary,          ///< A customary test accepts the errors; the case has a warning.
-  NotLookedAt,        ///< Judged by the customary test alone: no run without rounding was possible.
-  RedundantThreads,   ///< Threads that Triton has do the same work raced without a consequence.
-  UndefinedIntegers,  ///< Integers made of a NaN or an infinity were not compared.
-  WrappedIntegers,    ///< Integers that do not fit were compared by the bits that are kept.
+  NotLookedAt,        ///< Judged by the customary test alone, because no run without rounding was
+                      ///< possible.
+  RedundantThreads,   ///< Threads to which Triton gives the same work raced without consequences.
+  UndefinedIntegers,  ///< Integers derived from a NaN or an infinity were not compared.
+  WrappedIntegers,    ///< Integers that do not fit were compared modulo the width of the type.
   WrittenOnce,        ///< No element was written twice.
 };
-/// The name under which reports count the note, "underflow" for example.
+/// Returns the name under which reports count the note, such as "underflow".
 std::string_view name_of(CaseNote note);
 
 struct CaseTensors {
@@ -53,16 +54,16 @@ struct LaunchedCode {
 struct CaseShadows {
   ExecutionShadow execution;
   std::vector<ComparedShadow> outputs;    ///< One for each float output with a reference.
-  std::vector<ExactProperty> properties;  ///< The invariants and relations that do not hold.
-  NamedTensors exact_outputs;             ///< Without rounding but that of the outputs.
+  std::vector<ExactProperty> properties;  ///< The invariants and relations that are violated.
+  NamedTensors exact_outputs;  ///< Computed without rounding, except that of the outputs.
 };
 
-/// One member for each Extra; absent unless it was asked for and the case came to it.
+/// One member for each Extra; absent unless it was requested and the case got that far.
 struct CaseExtras {
   std::optional<CaseTensors> tensors;  ///< Failing cases always have their inputs.
   std::vector<LineProfile> lines;
   std::optional<ErrorMap> error_map;
-  std::optional<CaseEvidence> evidence;  ///< Only of a case whose values were compared and passed.
+  std::optional<CaseEvidence> evidence;  ///< Only for a case whose values were compared and passed.
   ErrorRange error_range;
   LaunchCoverage coverage;
   std::optional<CaseShadows> shadows;
@@ -74,14 +75,15 @@ struct CaseReport {
   ValidationResult result;
   double bound_ratio_max = 0;          ///< Largest |output - reference| / bound.
   std::string kernel;                  ///< The variant that ran.
-  std::vector<std::string> relations;  ///< The names of those that were checked on it.
+  std::vector<std::string> relations;  ///< The names of the relations that were checked on the
+                                       ///< case.
   std::set<CaseNote> notes;
-  std::set<std::string> remarks;  ///< Sentences for the report of the run, each once.
+  std::set<std::string> remarks;  ///< Sentences for the report of the run, each reported once.
   std::vector<std::string> printed;
   CaseExtras extras;
 };
 
-/// The bytes of the inputs that are stored with the result; 0 when it passed.
+/// Returns the size in bytes of the inputs stored with the result; 0 if it passed.
 size_t snapshot_bytes(const ValidationResult& result);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// What one case is asked for: its op and kernel, its plan, how it runs, and where.
+// The request for one case: its op and kernel, its plan, how it runs, and on which slot.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct ChosenKernel {
   const KernelConfig* kernel = nullptr;
   std::shared_ptr<const PreparedKernel> prepared;
 };
-/// Unsupported when no kernel takes the case.
+/// Returns the kernel for a case. Unsupported if no kernel takes it.
 using KernelFinder = std::function<Result<ChosenKernel>(const OpConfig& op, const CasePlan& plan)>;
 
 struct CaseRequest {
@@ -36,16 +36,16 @@ struct CaseRequest {
   const CasePlan& plan;
   CaseSettings settings = {};
   KernelFinder find_kernel = {};
-  /// A slot with shadows whose code is not fused, for a device that has none or whose code may be.
-  /// Empty: there is no such slot.
+  /// Returns a slot with shadows that runs code without fusing, for a device that has no shadows or
+  /// may fuse. Empty: there is no such slot.
   std::function<Result<SlotLease>()> emulator_slot = {};
-  /// What the reference says of inputs whose subnormal numbers are zero, by output; may be empty.
+  /// The reference's answer for inputs with subnormal numbers set to zero, by output; may be empty.
   std::map<std::string, TensorView> of_flushed_inputs = {};
-  /// What it says of inputs with numbers for NaN and infinity, by output, a draw each; may be
-  /// empty.
+  /// The reference's answers for inputs with numbers in place of NaN and infinity, by output, one
+  /// per draw; may be empty.
   std::map<std::string, std::vector<TensorView>> of_finite_inputs = {};
-  std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< Those of limit_draws() alone.
-  /// What it says of numbers_for_infinity(), by output; may be empty.
+  std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< Those of limit_draws() only.
+  /// The reference's answer for numbers_for_infinity(), by output; may be empty.
   std::map<std::string, TensorView> of_numbers_for_infinity = {};
 };
 

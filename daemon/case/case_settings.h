@@ -1,4 +1,4 @@
-// How a case runs, and what it gives beside its verdict.
+// How a case runs, and what it returns besides its verdict.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ namespace gpuemu {
 
 class ReachSet;
 
-/// What a case can give beside its verdict.
+/// What a case can return besides its verdict.
 enum class Extra : uint8_t {
   Tensors,        ///< Its inputs and outputs.
-  LineProfile,    ///< What each source line did, on a device that counts.
-  ErrorMap,       ///< Where the errors of the output with the largest one lie.
-  Evidence,       ///< Trivial outputs that would have passed as well.
+  LineProfile,    ///< The counts of each source line, on a device that counts.
+  ErrorMap,       ///< Where the errors lie in the output with the largest one.
+  Evidence,       ///< The trivial outputs that would have passed as well.
   ErrorRange,     ///< How large the errors of all float outputs are.
-  Coverage,       ///< What was reached of the kernel, on a device that counts.
+  Coverage,       ///< The parts of the kernel that were reached, on a device that counts.
   CoverageLines,  ///< Coverage with source lines, for which the kernel runs slower.
   Shadows,        ///< Every float as it would be without rounding, on the emulator.
-  Export,         ///< What running the case without gpuemu takes.
+  Export,         ///< What is needed to run the case without gpuemu.
   Code,           ///< The PTX and its launches.
-  Reproduction,   ///< repro_info of a passing case too, without its inputs.
+  Reproduction,   ///< repro_info for a passing case too, without its inputs.
 };
 
 class ExtraSet {
@@ -43,7 +43,8 @@ class ExtraSet {
 
 struct CaseSettings {
   ExtraSet extras = {};
-  /// With Extra::Coverage: what was reached is told only when something of it is not in there.
+  /// With Extra::Coverage: coverage is returned only if the case reached something that is not in
+  /// this set.
   std::shared_ptr<const ReachSet> known_reached = nullptr;
   ShadowOptions shadow = {};                 ///< The element whose history Extra::Shadows has.
   ThreadOrder order = ThreadOrder::InOrder;  ///< The order of the threads in the first run.

@@ -1,4 +1,5 @@
-// What the stages of one case share. Each member is filled by the stage that it names.
+// The state that the stages of one case share. Each member is filled by the stage that its comment
+// names.
 #pragma once
 
 #include <chrono>
@@ -16,12 +17,12 @@ namespace gpuemu {
 
 struct Slot;
 
-/// What kernel and reference answered; the latter when the op has one.
+/// The answers of the kernel and, if the op has one, of the reference.
 struct Execution {
   Result<ExecutionReport> kernel = Error{};
   std::optional<Result<ReferenceReply>> reference;
 
-  /// Null without a reference, or where it failed.
+  /// Returns null if there is no reference or it failed.
   const ReferenceReply* reply() const { return reference && *reference ? &**reference : nullptr; }
 };
 
@@ -41,8 +42,9 @@ struct CaseWork {
   BuiltPlan built;            ///< Plan.
   Execution execution;        ///< Execute.
   ComparedValues values;      ///< Compare.
-  NamedTensors outputs;       ///< Extras: a copy, where a later stage or the report needs one.
-  uint64_t instructions = 0;  ///< DeviceFaults: of all threads; 0 on a device that cannot count.
+  NamedTensors outputs;       ///< Extras: a copy, if a later stage or the report needs one.
+  uint64_t instructions = 0;  ///< DeviceFaults: summed over all threads; 0 on a device that cannot
+                              ///< count.
   const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
 
  private:

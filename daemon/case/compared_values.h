@@ -1,4 +1,4 @@
-// What the comparison of a case's outputs found, and what later stages need of it.
+// The result of comparing a case's outputs, and the data that later stages need.
 #pragma once
 
 #include <algorithm>
@@ -19,36 +19,38 @@ struct ExceedingElement {
   std::string output;
   size_t index = 0;
   double computed = 0, reference = 0, tolerance = 0;
-  double customary = 0;   ///< What a customary test would allow.
-  double magnitude = 0;   ///< What counts as one there: Customary::magnitude().
-  bool declared = false;  ///< The op says how large the output's errors may be.
+  double customary = 0;   ///< The error that a customary test would allow.
+  double magnitude = 0;   ///< The magnitude that the customary test uses: Customary::magnitude().
+  bool declared = false;  ///< The op declares how large the output's errors may be.
 };
 
-/// How an output of integers differs from its reference.
+/// How an integer output differs from its reference.
 struct IntegerDifferences {
-  uint64_t elements = 0;  ///< How many differ by more than a close choice (are_close_choices).
-  uint64_t apart = 0;     ///< By how much, all together.
+  uint64_t elements = 0;  ///< How many elements differ by more than a close choice
+                          ///< (are_close_choices).
+  uint64_t apart = 0;     ///< The sum of their absolute differences.
   bool keeps_sum = false;
-  /// Some are further apart, and all inputs are so small that what is made of them may be too small
-  /// for its type, as a scale that is a 127th of the largest.
+  /// Some differ by more, and all inputs are so small that values derived from them may be too
+  /// small for their type, such as a scale that is 1/127 of the largest input.
   bool are_far = false;
 
-  /// The least number of values that, each taken to the whole number beside its own, make this. One
-  /// that is counted takes its 1 from one element to another: it explains two where the sum is
-  /// kept.
+  /// Returns the least number of values that must have been rounded to the neighbouring whole
+  /// number to explain the differences. A value counted elsewhere moves a 1 from one element to
+  /// another, so it explains two differences if the sum is kept.
   uint64_t least_values() const { return keeps_sum ? (apart + 1) / 2 : elements; }
 };
 
-/// Errors beyond the bound of outputs whose tolerance is "auto".
+/// The errors beyond the bound in outputs whose tolerance is "auto".
 struct Exceeding {
   std::vector<ExceedingElement> elements;  ///< At most kDiagnosedElementsMax.
-  bool refused = false;  ///< A customary test refuses an element beyond those that are listed.
-  /// By output of integers, where all of them are within 1 of their reference, their sum is that of
-  /// the reference, or all inputs are tiny.
+  bool refused = false;  ///< A customary test refuses an element that is not among those listed.
+  /// By name of integer output: those in which all elements are within 1 of their reference, whose
+  /// sum is that of the reference, or for which all inputs are tiny.
   std::map<std::string, IntegerDifferences> integers;
 
-  /// NaN where the reference is infinite, the reverse, or an infinity of the other sign, of outputs
-  /// that have no number where the reference has none and no NaN where it has a number.
+  /// Elements with NaN where the reference is infinite, the reverse, or an infinity of the other
+  /// sign. Only for outputs that have no number where the reference has none, and no NaN where it
+  /// has a number.
   std::vector<ExceedingElement> other_class;
 
   bool empty() const { return elements.empty() && integers.empty() && other_class.empty(); }
@@ -60,23 +62,24 @@ struct Exceeding {
   }
 };
 
-/// One output beside its reference. The views are of the arena and of the members `matched`,
-/// `masked`, `nan_for_infinity`, `infinity_for_nan`, `flushed` and `undefined`, whose elements stay
-/// where they are when it is moved.
+/// One output and its reference. The views refer to the arena and to the members `matched`,
+/// `masked`, `nan_for_infinity`, `infinity_for_nan`, `flushed` and `undefined`, whose elements keep
+/// their addresses when the object is moved.
 struct ComparedOutput {
   Comparison comparison;
-  /// The reference as one that is as right, of outputs with several right answers.
+  /// For outputs with several right answers: the one that the reference was replaced by.
   std::optional<MatchedReference> matched;
-  /// The reference without what is masked, where that counts.
+  /// The reference with masked inputs ignored, if that one is used.
   std::optional<Tensor> masked;
-  /// The reference with NaN in place of infinities for which the kernel's NaN is accepted, if any.
+  /// The reference with NaN in place of infinities, where the kernel's NaN is accepted, if
+  /// anywhere.
   std::optional<Tensor> nan_for_infinity;
   /// The reference with the kernel's infinities in place of NaN, where they are accepted.
   std::optional<Tensor> infinity_for_nan;
-  std::optional<Tensor> flushed;   ///< The reference with flushed results, where that one counts.
-  std::vector<uint8_t> undefined;  ///< What comparison.undefined shows.
-  TensorView reference;            ///< As the reference script gave it, or matched.
-  Tolerance tolerance;             ///< As gpuemu.toml has it: exact comparisons drop theirs.
+  std::optional<Tensor> flushed;   ///< The reference with flushed results, if that one is used.
+  std::vector<uint8_t> undefined;  ///< The elements of comparison.undefined.
+  TensorView reference;            ///< As the reference script returned it, or matched.
+  Tolerance tolerance;             ///< As gpuemu.toml declares it; exact comparisons drop theirs.
   bool exact = false;              ///< Compared without a tolerance.
   bool passed = false;
   double max_diff = 0;
@@ -90,7 +93,8 @@ struct ComparedValues {
   /// Elements of failing outputs where the kernel and the reference differ in NaN or infinity.
   uint64_t in_other_class = 0;
   std::set<CaseNote> notes;
-  std::vector<std::string> invariants;  ///< Seldom conclusive ones that were conclusive here.
+  /// Names of invariants that are rarely conclusive and were conclusive here.
+  std::vector<std::string> invariants;
   std::set<std::string> remarks;
   Exceeding exceeding;
   std::vector<ComparedOutput> outputs;

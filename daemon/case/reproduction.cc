@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-// Inputs above this stay out of storage: they follow from the seed, the snapshot only proves it.
+// Larger inputs are not stored: they follow from the seed, and the snapshot only confirms them.
 constexpr size_t kSnapshotBytesMax = size_t{16} << 20;
 
 }  // namespace
@@ -68,7 +68,7 @@ ReproductionInfo reproduction_of(const CaseRequest& request, const NamedTensors&
 
 namespace {
 
-/// Stored inputs that do not fit the op as it is now.
+/// Returns an error if stored inputs do not fit the op as it is now.
 Status check_stored(const CasePlan& plan) {
   for (const CaseTensor& input : plan.inputs) {
     const auto kept = plan.stored->find(input.name);

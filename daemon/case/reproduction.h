@@ -1,4 +1,4 @@
-// What a stored case is made again from.
+// The data from which a stored case is reproduced.
 #pragma once
 
 #include "common/protocol/records.h"
@@ -9,17 +9,17 @@ struct CasePlan;
 struct CaseRequest;
 struct OpConfig;
 
-/// Inputs of a case as tensors, without running anything.
+/// Generates the inputs of a case as tensors, without running anything.
 NamedTensors make_inputs(const OpConfig& op, const CasePlan& plan);
 
-/// What is stored so that the case can be made again.
+/// Returns what must be stored to reproduce the case.
 ReproductionInfo reproduction_of(const CasePlan& plan, const NamedTensors& inputs);
 
-/// As above, of the case that was asked for, with the kernel that ran.
+/// As above, for the requested case with the kernel that ran.
 ReproductionInfo reproduction_of(const CaseRequest& request, const NamedTensors& inputs);
 
-/// The plan of a stored case. InvalidArgument when the op's schema has changed so that it does not
-/// fit any more.
+/// Returns the plan of a stored case. InvalidArgument if the op's schema has changed and the case
+/// no longer fits.
 Result<CasePlan> plan_from(const OpConfig& op, const ReproductionInfo& info);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// A stage of a case: what runs it, and what becomes of the stages behind it.
+// A stage of a case: the function that runs it, and its effect on the stages after it.
 #pragma once
 
 #include "common/base/result.h"
@@ -8,13 +8,13 @@ namespace gpuemu {
 
 struct CaseWork;
 
-/// What becomes of the stages that follow.
+/// What happens to the stages that follow.
 enum class Next : uint8_t {
   Continue,
-  SkipValues,  ///< The outputs mean nothing: stages that need their values are left out.
+  SkipValues,  ///< The outputs are meaningless: stages that need values are skipped.
 };
 
-/// Whether a stage makes sense where the outputs mean nothing.
+/// Whether a stage makes sense if the outputs are meaningless.
 enum class Needs : uint8_t { Nothing, Values };
 
 struct Stage {

@@ -3,7 +3,7 @@
 namespace gpuemu {
 namespace {
 
-// More dots in a chart would hide each other.
+// More dots than this in a chart would hide each other.
 constexpr size_t kSamplesMax = 512;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Private to this folder: what charts show of the cases of an op.
+// Private to this folder: the sample of an op's cases that charts show.
 #pragma once
 
 #include "daemon/case/case_report.h"

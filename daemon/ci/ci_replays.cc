@@ -1,4 +1,4 @@
-// Stored failures and corpus: what a run looks at again before anything new.
+// Replays stored failures and the corpus before any new case runs.
 #include <algorithm>
 #include <set>
 #include <thread>
@@ -10,8 +10,7 @@
 
 namespace gpuemu {
 
-/// Whether the very same case is among those that the run makes anyway; with a budget, whether it
-/// may be.
+/// Returns whether the run generates the very same case anyway; with a budget, whether it may.
 bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info) const {
   const uint64_t number = info.iteration.value_or(0) / std::max<size_t>(1, op.dtypes.size());
   const bool minimized = info.value_scale.value_or(1) != 1;
@@ -24,7 +23,7 @@ bool CiTests::will_be_generated(const OpConfig& op, const ReproductionInfo& info
          plan->value_parameters == info.value_parameters && plan->case_seed == info.seed;
 }
 
-/// Whether it has the number of a case that variant_plans() may make.
+/// Returns whether the case has the number of one that variant_plans() may make.
 bool CiTests::may_be_a_variants(const OpConfig& op, const ReproductionInfo& info) const {
   const uint64_t number = info.iteration.value_or(0) / std::max<size_t>(1, op.dtypes.size());
   const bool same = *info.base_seed == options_.seed && info.value_scale.value_or(1) == 1;
@@ -32,7 +31,7 @@ bool CiTests::may_be_a_variants(const OpConfig& op, const ReproductionInfo& info
          number < options_.cases * (1 + op.kernels.size());
 }
 
-/// Listings leave inputs out; a minimized case is nothing without them.
+/// Loads the inputs, which listings leave out: a minimized case cannot be rebuilt without them.
 Result<CasePlan> CiTests::plan_of_stored(const OpConfig& op, const ValidationResult& stored) {
   ReproductionInfo info = *stored.repro_info;
   if (info.value_strategy == name_of(Strategy::Stored) && !info.input_snapshot) {
@@ -59,7 +58,7 @@ void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult
     }
     const auto named = machine_.config.find_kernel(plan->kernel);
     if (named == nullptr || std::ranges::find(op.kernels, plan->kernel) == op.kernels.end()) {
-      plan->kernel.clear();  // Its kernel was renamed or is gone: the one of now.
+      plan->kernel.clear();  // Its kernel was renamed or is gone: use the current one.
     }
     if (comes_anyway || may_be_a_variants(op, *one.repro_info)) unit->twice[one.seed] = false;
     unit->replays.push_back(*std::move(plan));
@@ -76,7 +75,7 @@ void CiTests::break_units(const OpConfig& op, const std::string& why) {
   }
 }
 
-/// Failures and corpus of the op: what a run must look at again.
+/// Returns the failures and the corpus of the op, all of which a run must repeat.
 Result<std::vector<ValidationResult>> CiTests::stored_cases(const OpConfig& op) {
   auto stored = GPUEMU_TRY(machine_.store.list_failures(kReplaysMax, op.name));
   const auto corpus = GPUEMU_TRY(machine_.store.list_corpus(op.name));
@@ -121,7 +120,7 @@ Status CiTests::run_planned_case(const PlannedCase& planned) {
   events_.step();
   if (!outcome) {
     const ErrorCode code = outcome.error().code;
-    // The generated cases tell of a kernel that does not compile.
+    // The generated cases report a kernel that does not compile.
     if (code == ErrorCode::Unsupported || code == ErrorCode::InvalidArgument ||
         code == ErrorCode::Compile || code == ErrorCode::NotFound) {
       return ok_status();
@@ -135,7 +134,7 @@ Status CiTests::run_planned_case(const PlannedCase& planned) {
   ++(outcome->result.passed ? unit.report.passed : unit.report.failed);
   unit.report.max_diff = std::max(unit.report.max_diff, outcome->result.max_diff);
   unit.report.bound_ratio_max = std::max(unit.report.bound_ratio_max, outcome->bound_ratio_max);
-  // What is stored already is not stored as another failure.
+  // A failure that is already stored is not stored again as a new one.
   const bool is_new_failure = !planned.is_stored && !outcome->result.passed;
   GPUEMU_TRY(machine_.store.put_result(outcome->result, is_new_failure));
   if (!outcome->result.passed) events_.failed(outcome->result);
@@ -174,7 +173,7 @@ Status CiTests::run_planned(const std::vector<PlannedCase>& all) {
   return status;
 }
 
-/// True for a case that was run already as a stored one: merge() leaves it out.
+/// Returns true for a case that already ran as a stored one: merge() leaves it out.
 /// REQUIRES: mutex_ is held.
 bool CiTests::take_back(CiUnit& unit, const ValidationResult& result) {
   const auto replayed = unit.twice.find(result.seed);

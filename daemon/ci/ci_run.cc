@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Measures the kernels of this shard, as many at a time as it may.
+/// Measures the kernels of this shard, as many in parallel as permitted.
 class Measurer {
  public:
   Measurer(const CiMachine& machine, const CiOptions& options, const CiEvents& events,
@@ -43,7 +43,7 @@ class Measurer {
     run_on_threads(std::min(threads, mine_.size()), work);
   }
 
-  /// Ends with an error when one cannot be kept for `gpuemu artifacts`.
+  /// Fails if a measurement cannot be stored for `gpuemu artifacts`.
   Status add_to(CiRunSummary& summary) {
     summary.kernels_cached = cached_;
     const auto left = std::ranges::count_if(results_, &std::vector<LintResult>::empty);
@@ -78,7 +78,7 @@ class Measurer {
     const bool good = std::ranges::all_of(
         results, [](const LintResult& one) { return one.passed && one.error.empty(); });
     if (key && good) {
-      // A measurement that is not kept is made again.
+      // A measurement that could not be stored is simply repeated next time.
       const Status kept = cache.keep(kernel.name, results, *key);
       if (!kept) events_.warn(kept.error().message);
     }
@@ -94,7 +94,7 @@ class Measurer {
   std::atomic<uint64_t> cached_{0};
 };
 
-/// What is gone is worse than what it was: a test that was taken out finds nothing.
+/// Reports what is missing as a regression: a test that was removed finds nothing.
 void add_missing(const CiMachine& machine, const CiOptions& options, ArtifactDiffSummary& diffs) {
   if (is_in_shard(0, options.shard, options.shards)) {
     for (std::string& op : missing_ops(machine.config, options)) {
@@ -111,7 +111,7 @@ void compare_kernels(const CiMachine& machine, const CiOptions& options, CiRunSu
   std::vector<ArtifactMetrics> before, now;
   for (const ArtifactMetrics& one : options.baseline_artifacts) {
     const KernelConfig* kernel = config.find_kernel(owner_of(one.kernel_name));
-    // What is gone from gpuemu.toml is the first shard's to tell.
+    // The first shard reports kernels that are gone from gpuemu.toml.
     const auto index =
         kernel == nullptr ? 0 : static_cast<uint64_t>(kernel - config.kernels.data());
     if (is_in_shard(index, options.shard, options.shards)) before.push_back(one);
@@ -127,13 +127,13 @@ void compare_cases(const CiOptions& options, CiRunSummary& summary) {
   std::vector<ValidationResult> baseline = options.baseline_results;
   sort_baseline(baseline);
   for (const ValidationResult& current : summary.validation_results) {
-    // Cases with other inputs say nothing about each other.
+    // Cases with different inputs cannot be compared.
     const ValidationResult* old = same_case(baseline, current);
     if (old != nullptr) summary.result_diffs.push_back(compare_result(current, old));
   }
 }
 
-/// What a cancelled run did not get to is no success.
+/// Fails a cancelled run: the work that it did not reach is no success.
 void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
   const uint64_t share = options.cases / std::max<uint64_t>(1, options.shards);
   for (CiOp& op : summary.ops) {
@@ -146,8 +146,9 @@ void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
   }
 }
 
-/// A dtype that no kernel takes may be left out; an op of which nothing ran is a mistake, and a
-/// gate that says nothing of it would be green for ever. In a shard the others may have run.
+/// Fails ops without any case. A dtype that no kernel takes may be left out, but an op of which
+/// nothing ran is a mistake, and CI would stay green for ever. In a shard, other shards may have
+/// run its cases.
 void blame_ops_without_cases(const CiOptions& options, CiRunSummary& summary) {
   if (options.cases == 0 || options.shards > 1) return;
   std::set<std::string> ran;
@@ -161,7 +162,8 @@ void blame_ops_without_cases(const CiOptions& options, CiRunSummary& summary) {
   }
 }
 
-/// For the tests and the measurements alike; whoever is first would compile its own alone.
+/// Compiles for the tests and the measurements together; otherwise whichever starts first would
+/// compile only its own.
 void compile_all(const CiMachine& machine, const CiEvents& events) {
   std::vector<const KernelConfig*> kernels;
   for (const KernelConfig& kernel : machine.config.kernels) kernels.push_back(&kernel);

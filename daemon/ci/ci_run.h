@@ -1,5 +1,5 @@
-// One run of continuous integration: stored failures and corpus again, generated cases of every op,
-// kernels against their limits and against a baseline, all side by side.
+// One run of continuous integration: replays stored failures and the corpus, generates cases for
+// every op, and checks kernels against their limits and against a baseline, all in parallel.
 #pragma once
 
 #include <atomic>
@@ -24,8 +24,9 @@ struct CiOptions {
   uint64_t cases = 64;        ///< Per op and dtype.
   std::vector<DType> dtypes;  ///< Where an op has them; empty: each op's own.
   uint64_t seed = 0;
-  std::chrono::milliseconds budget{0};  ///< Spent to its end where cases find new things; 0: none.
-  std::chrono::milliseconds limit{0};   ///< No case begins later; 0: none.
+  /// Used up completely while cases find new things; 0: none.
+  std::chrono::milliseconds budget{0};
+  std::chrono::milliseconds limit{0};  ///< No case begins later; 0: none.
   uint64_t shard = 0, shards = 0;
   uint32_t threads_max = 0;
   bool cached = false, coverage = false;
@@ -35,7 +36,7 @@ struct CiOptions {
   std::vector<ValidationResult> baseline_results;
 };
 
-/// What a run works with; all outlive it.
+/// The parts of the daemon that a run works with; all outlive it.
 struct CiMachine {
   const Config& config;
   Campaign& campaign;
@@ -44,30 +45,31 @@ struct CiMachine {
   std::string identity;  ///< Version, backend and device.
 };
 
-/// What is to be run of an op whose output an op script makes.
+/// The cases to run for an op whose output an op script makes.
 struct CiScriptCases {
   const OpConfig& op;
   uint64_t cases = 0;
   std::vector<DType> dtypes;                                      ///< Empty: the generator's own.
   std::optional<std::chrono::steady_clock::time_point> deadline;  ///< No case begins later.
-  /// Each case that counts, with its largest error over its allowed bound.
+  /// Gets each case that counts, with the ratio of its largest error to the bound.
   std::function<void(const ValidationResult&, double bound_ratio_max)> on_case;
 };
 
-/// Called by several threads.
+/// Callbacks of a run. May be called by several threads.
 struct CiEvents {
-  std::function<void(uint64_t)> more;  ///< So many cases more to run.
+  std::function<void(uint64_t)> more;  ///< Adds to the number of cases to run.
   std::function<void()> step;          ///< One of them is done.
   std::function<void(const ValidationResult&)> failed;
   std::function<void(const OpConfig& op, DType dtype)> op_started;  ///< By any thread.
   std::function<void(const std::string&)> warn;
   std::function<void(size_t ready, size_t wanted)> compiling;  ///< Kernels, before anything else.
-  /// Keeps its results itself, and ends between cases when the run is cancelled.
+  /// Runs the cases and stores their results itself; ends between cases when the run is cancelled.
   std::function<Result<FuzzResultsReply>(const CiScriptCases&)> run_script_op;
 };
 
-/// What cannot be run or measured stands in the summary (CiRunSummary::is_broken); an error means
-/// that nothing could be done. `cancel` ends it between cases; what was found is reported.
+/// Runs everything. Ops and kernels that cannot be run or measured are recorded in the summary
+/// (CiRunSummary::is_broken); an error means that nothing could be done at all. `cancel` ends the
+/// run between cases; what was found until then is reported.
 Result<CiRunSummary> run_ci(const CiMachine& machine, const CiOptions& options,
                             const CiEvents& events, const std::atomic<bool>& cancel);
 

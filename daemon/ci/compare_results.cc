@@ -7,7 +7,7 @@
 namespace gpuemu {
 namespace {
 
-// A difference counts as grown above this factor and this much.
+// A difference counts as larger if it exceeds the old one by this factor and this amount.
 constexpr double kGrowth = 1.1;
 constexpr double kSlack = 1e-10;
 constexpr double kSmallest = 1e-15;

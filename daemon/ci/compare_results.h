@@ -1,4 +1,4 @@
-// Results of now against those of a baseline (wire-protocol, section 3.8).
+// Compares current results with those of a baseline (wire-protocol, section 3.8).
 #pragma once
 
 #include <vector>
@@ -7,17 +7,18 @@
 
 namespace gpuemu {
 
-/// The order of (op, seed) that the functions below expect, and in which the store gives baselines.
+/// Sorts by (op, seed), as the functions below require and as the store returns baselines.
 void sort_baseline(std::vector<ValidationResult>& results);
 
-/// The result of the same op and seed, null when there is none.
+/// Returns the result of the same op and seed; null if there is none.
 const ValidationResult* same_case(const std::vector<ValidationResult>& baseline,
                                   const ValidationResult& current);
-/// The result of the same case, else the first of the same op, as CompareBaseline matches.
+/// Returns the result of the same case, otherwise the first of the same op, as CompareBaseline
+/// matches.
 const ValidationResult* matching_result(const std::vector<ValidationResult>& baseline,
                                         const ValidationResult& current);
 
-/// `old` may be null: then nothing is a regression.
+/// Compares one case. `old` may be null: then nothing is a regression.
 BaselineComparison compare_result(const ValidationResult& current, const ValidationResult* old);
 
 }  // namespace gpuemu

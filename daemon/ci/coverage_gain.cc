@@ -6,7 +6,7 @@
 namespace gpuemu {
 namespace {
 
-// Above every power of two that a count of 64 bits has.
+// Above the exponent of any power of two that fits a 64-bit count.
 constexpr uint32_t kDiverged = 100;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What cases have reached: which of them show something new, and which op is worth more of them.
+// Tracks what cases have reached: which of them show something new, and which op deserves more
+// cases.
 #pragma once
 
 #include <chrono>
@@ -13,7 +14,7 @@
 
 namespace gpuemu {
 
-/// Source lines that ran, over many cases.
+/// The source lines that ran, over many cases.
 class LineCoverage {
  public:
   /// `source` is the file of lines that have none of their own (PTX without line information).
@@ -25,19 +26,19 @@ class LineCoverage {
   std::map<std::pair<std::string, uint32_t>, uint64_t> hits_;
 };
 
-/// A case is interesting when a line ran that did not run before, ran about twice as often as ever,
-/// or diverged for the first time.
+/// Decides which cases are interesting: a line ran for the first time, ran about twice as often as
+/// ever before, or diverged for the first time.
 class CoverageGain {
  public:
-  /// How many such things `profile` shows; they are known afterwards.
+  /// Returns how many such new things `profile` shows, and remembers them.
   size_t add(const std::vector<LineProfile>& profile);
 
  private:
   std::set<std::pair<std::pair<std::string, uint32_t>, uint32_t>> seen_;
 };
 
-/// Chooses whose cases run next: who found most per second lately; every fourth turn goes to the
-/// one with the fewest cases, so that nobody is forgotten.
+/// Chooses the op whose cases run next: the one that lately found the most per second. Every fourth
+/// turn goes to the op with the fewest cases, so that none is starved.
 class OpPicker {
  public:
   explicit OpPicker(size_t count) : scores_(count, 1.0), cases_(count, 0) {}

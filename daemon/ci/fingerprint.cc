@@ -13,21 +13,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder with more is no folder of references, and hashing it costs more than it saves.
+// A folder with more files is not a folder of references, and hashing it costs more than it saves.
 constexpr size_t kPythonFilesMax = 2000;
 constexpr size_t kEntriesSeenMax = 50'000;
 constexpr size_t kPythonBytesMax = size_t{8} << 20;
-// Hashing more would take longer than cases do.
+// Hashing more than this would take longer than the cases do.
 constexpr size_t kReadBytesMax = size_t{256} << 20;
 constexpr std::string_view kTooLarge = "-";
 
-/// Where no verdict depends on it.
+/// Returns whether no verdict depends on the setting.
 bool is_apart(const std::string& key) {
   return key.starts_with("daemon.") || key.starts_with("ci.") || key.starts_with("project.") ||
          key.starts_with("policies.fail_on_regression") || key == "validation.seed";
 }
 
-/// "ops[3]." of the setting "ops[3].name" whose value is `name`.
+/// Returns "ops[3]." for the setting "ops[3].name" whose value is `name`.
 std::string prefix_of(const Config& config, const std::string& list, const std::string& name) {
   for (const Config::Setting& setting : config.settings) {
     if (setting.key.starts_with(list + "[") && setting.key.ends_with("].name") &&
@@ -38,7 +38,7 @@ std::string prefix_of(const Config& config, const std::string& list, const std::
   return "";
 }
 
-/// Project-wide settings and those below one of `prefixes`.
+/// Returns the project-wide settings and those below one of `prefixes`.
 std::string settings_text(const Config& config, const std::vector<std::string>& prefixes) {
   std::string text;
   for (const Config::Setting& setting : config.settings) {
@@ -58,7 +58,7 @@ bool is_skipped(const fs::path& folder) {
          name == "site-packages";
 }
 
-/// The content of every Python file below `folder`.
+/// Returns the content of every Python file below `folder`; nothing if there is too much.
 std::optional<std::string> python_text(const fs::path& folder) {
   std::error_code failed;
   std::vector<fs::path> files;

@@ -8,7 +8,8 @@
 namespace gpuemu {
 namespace {
 
-// Changes of one kernel that are remembered, and baselines that are looked at: what a chart shows.
+// Limits on the remembered changes of one kernel and on the baselines read: as many as a chart
+// shows.
 constexpr size_t kPointsMax = 60;
 constexpr size_t kBaselinesMax = 32;
 
@@ -45,7 +46,8 @@ void add(const NamedArtifacts& baseline, Points& points) {
   }
 }
 
-/// Nothing where none was written, or by a gpuemu that wrote another form: it begins anew.
+/// Returns nothing if no history was written, or if another version of gpuemu wrote it in another
+/// form: it then starts afresh.
 Result<Points> read_history(Store& store) {
   Points points;
   const auto text = GPUEMU_TRY(store.meta(std::string(kTrendsMeta)));

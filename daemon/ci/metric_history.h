@@ -1,4 +1,4 @@
-// How the numbers of kernels came to be what they are: baselines, earlier runs, this run.
+// The history of kernel metrics: baselines, earlier runs, this run.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace gpuemu {
 
-/// Metrics that are known by a name, such as those of a baseline.
+/// Metrics with a name, such as those of a baseline.
 struct NamedArtifacts {
   std::string name;
   std::vector<ArtifactMetrics> artifacts;
 };
 
-/// The numbers of this run behind those of every baseline and every earlier run that differed from
-/// the one before, by kernel and architecture; nothing of kernels that are measured for the first
-/// time. `given`: a baseline that may be in no store. What is new is remembered for the next run.
+/// Appends this run's numbers to those of every baseline and of every earlier run that differed
+/// from the one before it, by kernel and architecture. Kernels measured for the first time are left
+/// out. `given` is a baseline that may be in no store. New numbers are remembered for the next run.
 Result<std::vector<KernelTrend>> follow_metrics(Store& store, const NamedArtifacts& given,
                                                 const std::vector<LintResult>& now,
                                                 int64_t timestamp);

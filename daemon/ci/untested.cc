@@ -12,11 +12,11 @@
 namespace gpuemu {
 namespace {
 
-// Lines of one kind in a report.
+// The most lines of one kind in a report.
 constexpr size_t kLinesMax = 20;
 
-/// What `gpuemu config check` says of a kernel that has the data of an op and cannot be one; null
-/// when it has nothing to say. The warning stands at the key that is missing.
+/// Returns the warning of `gpuemu config check` for a kernel that has the data of an op but is not
+/// a complete one; null if there is none. The warning points to the missing key.
 const ConfigProblem* missing_key(const Config& config, size_t kernel) {
   const std::string table = fmt::format("kernels[{}].", kernel);
   for (const char* key : {"launches", "outputs", "source"}) {
@@ -63,7 +63,7 @@ void tell_kernels(const Config& config, CiRunSummary& summary) {
   add_notes(lines, "kernels are measured and not run", summary);
 }
 
-/// The invariants and relations that see values, of all variants.
+/// Returns the invariants and relations that check values, of all variants.
 std::set<std::string> value_judges(const Config& config, const OpConfig& op) {
   std::set<std::string> judges;
   for (const std::string& name : op.kernels) {

@@ -1,23 +1,24 @@
-// Private to this folder: what stands in gpuemu.toml and a run does not judge. A gate that is
-// silent about it looks as if it had.
+// Private to this folder: reports what gpuemu.toml declares but a run does not judge. Without such
+// a report, a passing run would look as if it had.
 #pragma once
 
 #include "daemon/ci/ci_run.h"
 
 namespace gpuemu {
 
-/// Notes for kernels that are only measured and for ops whose values nothing compares; an op that
-/// could not be run for each kernel that was meant to be one (`gpuemu config check` warns of it)
-/// and for each variant that takes no case.
+/// Adds a note for each kernel that is only measured and each op whose values nothing compares.
+/// Adds an op that could not be run for each kernel that was meant to be one (`gpuemu config check`
+/// warns of it), and for each variant that takes no case.
 void add_untested_notes(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary);
 
-/// An error when the baseline has neither a kernel nor an op of the project.
+/// Fails if the baseline contains neither a kernel nor an op of the project.
 Status check_baseline(const Config& config, const CiOptions& options);
 
-/// Ops of the baseline that gpuemu.toml does not have any more.
+/// Returns the baseline's ops that gpuemu.toml no longer has.
 std::vector<std::string> missing_ops(const Config& config, const CiOptions& options);
 
-/// The kernel of gpuemu.toml whose metrics these are: "softmax" and "softmax:entry<float>".
+/// Returns the kernel of gpuemu.toml that metrics named `name` belong to, as in "softmax" and
+/// "softmax:entry<float>".
 std::string owner_of(const std::string& name);
 
 }  // namespace gpuemu

@@ -10,10 +10,10 @@ std::string op_name(const std::string& name, DType dtype) {
 }
 std::string kernel_name(const std::string& name) { return std::string(kKernelVerdictMeta) + name; }
 
-/// Begins the line of a file that the reference read: its hash and its path follow.
+/// Begins the line of a file that the reference read; its hash and its path follow.
 constexpr std::string_view kRead = "read ";
 
-/// What follows the lines of files, when all have the content of then.
+/// Returns the text after the lines of files, if all files still have the recorded content.
 std::optional<std::string> behind_reads(std::string_view text) {
   while (text.starts_with(kRead)) {
     const size_t hash = kRead.size(), space = text.find(' ', hash), end = text.find('\n');
@@ -25,7 +25,8 @@ std::optional<std::string> behind_reads(std::string_view text) {
   return std::string(text);
 }
 
-/// The key's line, then a reply as JSON: the records' own codec reads it back.
+/// Formats an entry: a line with the key, then a reply as JSON, which the codec of the records
+/// reads back.
 std::string entry(const std::string& key, const Reply& reply) {
   return key + "\n" + encode_reply(reply);
 }
@@ -47,7 +48,7 @@ std::optional<KeptVerdict> VerdictCache::op(const std::string& name, DType dtype
   auto* run = reply ? std::get_if<CiRunCompleteReply>(&*reply) : nullptr;
   if (run == nullptr || run->summary.ops.size() != 1) return std::nullopt;
   KeptVerdict verdict{run->summary.ops.front(), std::move(run->summary.validation_results)};
-  // An earlier version kept the counts alone, which is too little for a report.
+  // An earlier version stored only the counts, which is too little for a report.
   if (verdict.op.cases > 0 && verdict.results.empty()) return std::nullopt;
   verdict.op.cached = true;
   return verdict;

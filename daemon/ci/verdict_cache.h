@@ -1,4 +1,4 @@
-// Verdicts of earlier runs, kept beside the results under the hash of what they depend on.
+// Stores the verdicts of earlier runs beside the results, under the hash of what they depend on.
 #pragma once
 
 #include <optional>
@@ -11,24 +11,24 @@
 
 namespace gpuemu {
 
-/// What an op came to, with the results of its cases.
+/// The verdict on an op, with the results of its cases.
 struct KeptVerdict {
   CiOp op;
   std::vector<ValidationResult> results;
 };
 
-/// Only success is kept: what failed runs again. Thread-safe.
+/// Stores only successes: what failed runs again. Thread-safe.
 class VerdictCache {
  public:
   explicit VerdictCache(Store& store) : store_(store) {}
 
-  /// What the op came to under this key, marked as cached, when the files that its reference read
-  /// have the content of then.
+  /// Returns the verdict on the op under this key, marked as cached, if the files that its
+  /// reference read still have the recorded content.
   std::optional<KeptVerdict> op(const std::string& name, DType dtype, const std::string& key);
-  /// `reads`: of its reference.
+  /// Stores a verdict. `reads` are the files that the reference read.
   Status keep(const KeptVerdict& verdict, const std::string& key,
               const std::vector<FileContent>& reads);
-  /// The measurements of a kernel under this key.
+  /// Returns the measurements of a kernel under this key.
   std::optional<std::vector<LintResult>> kernel(const std::string& name, const std::string& key);
   Status keep(const std::string& name, const std::vector<LintResult>& results,
               const std::string& key);

@@ -19,7 +19,7 @@
 namespace gpuemu {
 namespace {
 
-/// The case's inputs, where they lie in the arena.
+/// Returns the case's inputs as views of the arena.
 Result<std::map<std::string, TensorView>> inputs_of(const BuiltPlan& built, Arena& arena) {
   std::map<std::string, TensorView> inputs;
   for (const PlanTensor& tensor : built.plan.tensors) {
@@ -30,7 +30,7 @@ Result<std::map<std::string, TensorView>> inputs_of(const BuiltPlan& built, Aren
   return inputs;
 }
 
-/// The inputs that have subnormal numbers, with zero instead.
+/// Returns copies of the inputs that contain subnormal numbers, with zero in their place.
 NamedTensors flushed_inputs(const std::map<std::string, TensorView>& inputs) {
   NamedTensors changed;
   for (const auto& [name, view] : inputs) {
@@ -48,7 +48,8 @@ size_t findings_of_class(const ComparedValues& values) {
   return static_cast<size_t>(std::ranges::count_if(values.failures, is_of_class));
 }
 
-/// An error is less than NaN or infinity in the place of a number: rounding may explain it.
+/// Returns whether `a` is the better result. An error counts less than NaN or infinity in the place
+/// of a number, because rounding may explain it.
 bool is_better(const ComparedValues& a, const ComparedValues& b) {
   const size_t of_a = findings_of_class(a), of_b = findings_of_class(b);
   if (of_a != of_b) return of_a < of_b;
@@ -57,12 +58,12 @@ bool is_better(const ComparedValues& a, const ComparedValues& b) {
          a.exceeding.elements.size() < b.exceeding.elements.size();
 }
 
-/// Compares with what `known` says of other inputs; the better of both comparisons stays.
+/// Compares with what `known` says about other inputs, and keeps the better of both comparisons.
 Status compare_again(ComparedCase& compared, const CaseRequest& known) {
-  // The first answer was overwritten, and its memory may lie elsewhere now.
+  // The first answer has been overwritten, and its memory may have moved.
   const auto reply = compared.reference.first();
   if (!reply) {
-    // A reference that fails now says nothing about the kernel.
+    // If the reference fails now, that says nothing about the kernel.
     compared.values.outputs.clear();
     return ok_status();
   }
@@ -77,7 +78,7 @@ Status compare_again(ComparedCase& compared, const CaseRequest& known) {
   return ok_status();
 }
 
-/// The elements of each output that numbers in the place of NaN and infinity may tell of.
+/// The elements of each output that could be judged with numbers in place of NaN and infinity.
 using Candidates = std::map<std::string, std::vector<size_t>>;
 
 Candidates candidates_of(const ComparedValues& values) {
@@ -108,9 +109,9 @@ bool may_tell(const std::vector<NamedTensors>& answers, const Candidates& candid
   });
 }
 
-/// What the reference says of each draw of one set, of which the first is `first`. Empty where it
-/// fails, and as soon as two answers disagree about every candidate: the set tells nothing then,
-/// unless it is one of limits, which may grow.
+/// Returns the reference's answer to each draw of one set, which starts at `first`. Empty if the
+/// reference fails, and as soon as two answers disagree about every candidate: such a set shows
+/// nothing, unless it is one of limits, whose values may grow.
 Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
                                                  const Candidates& candidates, size_t first,
                                                  bool is_of_limits) {
@@ -128,7 +129,8 @@ Result<std::vector<NamedTensors>> answers_of_set(ComparedCase& compared,
   return answers;
 }
 
-/// Whether NaN or infinity in masked inputs may explain the failures: the op skips such inputs, and
+/// Returns whether NaN or infinity in masked inputs may explain the failures: the op skips such
+/// inputs, and the reference multiplies them by zero.
 /// the reference multiplies them by zero.
 bool may_have_masked(const ComparedCase& compared) {
   return !is_strict(compared.request) &&
@@ -144,7 +146,8 @@ void add_views(const std::vector<NamedTensors>& answers,
   }
 }
 
-/// The reference's answer to numbers in the place of infinities; empty where it fails or no input
+/// Returns the reference's answer to numbers in place of infinities; empty if it fails or no input
+/// is infinite.
 /// is infinite.
 Result<NamedTensors> answer_without_infinity(ComparedCase& compared) {
   const CasePlan& plan = compared.request.plan;
@@ -156,7 +159,7 @@ Result<NamedTensors> answer_without_infinity(ComparedCase& compared) {
 }
 
 Status compare_with_masked(ComparedCase& compared) {
-  // Asked for before the first answer of the reference is overwritten.
+  // Collected before the first answer of the reference is overwritten.
   Candidates candidates = candidates_of(compared.values);
   if (candidates.empty()) return ok_status();
   std::vector<NamedTensors> answers, limits;
@@ -169,8 +172,8 @@ Status compare_with_masked(ComparedCase& compared) {
     if (of_set.empty()) continue;
     const bool is_limit = first < of_limits;
     if (is_limit) limits = of_set;
-    // Large numbers in place of infinities can absorb small ones: smaller numbers must confirm
-    // what they agree on.
+    // Large numbers in place of infinities can absorb small ones, so smaller numbers must confirm
+    // the values on which the large ones agree.
     for (auto& [output, elements] : candidates) {
       const std::vector<TensorView> views = views_of(of_set, output);
       if (!is_limit && may_be_masked(views, elements)) drop_told(views, elements);

@@ -1,4 +1,4 @@
-// The verdict on outputs: which bound counts, exact comparison, flushed results.
+// The verdict on outputs: choice of the bound, exact comparison, flushed results.
 #include "daemon/comparison/compare_outputs.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@
 namespace gpuemu {
 namespace {
 
-/// Compares every output with what the reference said.
+/// Compares every output with the reference's answer.
 class OutputComparer {
  public:
   OutputComparer(const CaseRequest& request, const BuiltPlan& built, Arena& arena)
@@ -143,12 +143,13 @@ class OutputComparer {
     verdict.failures.push_back(std::move(failure));
   }
 
-  /// Judges by the reference with the numbers of elements that depend on no NaN and no infinity.
+  /// Accepts the numbers that the reference gives for elements that do not depend on any NaN or
+  /// infinity.
   void accept_masked(ComparedOutput& compared, Verdict& verdict) {
     Comparison& comparison = compared.comparison;
     const auto found = request_.of_finite_inputs.find(comparison.output_name);
     const auto limits = request_.of_limits.find(comparison.output_name);
-    // The reference of other inputs has the order of the script.
+    // The reference for other inputs has the order of the script.
     if (compared.matched || !comparison.has_reference) return;
     if (request_.op.is_nan_policy_given(comparison.output_name)) return;
     const std::vector<TensorView> none;
@@ -166,7 +167,7 @@ class OutputComparer {
   void accept_infinity_for_nan(ComparedOutput& compared, Verdict& verdict) {
     Comparison& comparison = compared.comparison;
     const auto found = request_.of_numbers_for_infinity.find(comparison.output_name);
-    // The reference of other inputs has the order of the script.
+    // The reference for other inputs has the order of the script.
     if (compared.matched || found == request_.of_numbers_for_infinity.end()) return;
     compared.infinity_for_nan = infinity_for_nan(comparison, found->second);
     if (!compared.infinity_for_nan) return;
@@ -194,10 +195,10 @@ class OutputComparer {
         "\"match\" to make this a failure");
   }
 
-  /// Judges by the reference with flushed results instead, where flushing is no fault.
+  /// Judges by the reference with flushed results if flushing is no fault.
   void accept_flushed(ComparedOutput& compared, Verdict& verdict) {
     Comparison& comparison = compared.comparison;
-    // The reference of flushed inputs has the order of the script.
+    // The reference for flushed inputs has the order of the script.
     if (compared.matched || !comparison.has_reference || !may_note_flushing(request_)) return;
     compared.flushed =
         flushed_reference(comparison, flushed_inputs_reference(comparison.output_name));
@@ -212,7 +213,7 @@ class OutputComparer {
     return found == request_.of_flushed_inputs.end() ? nullptr : &found->second;
   }
 
-  /// What the reference says of the op's float outputs.
+  /// Returns the reference values of the op's float outputs.
   Result<std::vector<NamedReference>> float_references(const ReferenceReply& reply) {
     std::vector<NamedReference> all;
     for (const CaseTensor& output : request_.plan.outputs) {
@@ -227,8 +228,8 @@ class OutputComparer {
     return all;
   }
 
-  /// An element that flushing does not explain is judged by the reference of the inputs as they
-  /// are: the kernel without rounding keeps subnormal numbers.
+  /// Records elements beyond the bound. An element that flushing does not explain is judged by the
+  /// reference for unchanged inputs, because the run without rounding keeps subnormal numbers.
   void note_exceeding(const ComparedOutput& compared, const Verdict& verdict) {
     const Comparison& comparison = compared.comparison;
     const TensorView &output = comparison.output, &reference = comparison.reference;
@@ -315,7 +316,7 @@ class OutputComparer {
     values_.exceeding.integers[comparison.output_name] = differences;
   }
 
-  /// Says that a scale which gpuemu.toml names does nothing.
+  /// Notes that a scale in gpuemu.toml has no effect.
   void note_scale(const Comparison& comparison) {
     const ErrorScale scale = comparison.policy.error_scale;
     if (!comparison.has_reference || !is_float(comparison.output.dtype) ||
@@ -337,7 +338,7 @@ class OutputComparer {
     return "no input has its shape";
   }
 
-  /// False when the reference does not have this output.
+  /// Returns false if the reference does not have this output.
   Result<bool> add_reference(const ReferenceReply& reply, Comparison& comparison) {
     const std::string& name = comparison.output_name;
     const auto expected = std::ranges::find(reply.outputs, name, &ReferenceTensor::name);
@@ -362,8 +363,7 @@ class OutputComparer {
     return true;
   }
 
-  /// Replaces the reference by the right answer that is nearest to the output, where the op allows
-  /// several.
+  /// Replaces the reference by the right answer nearest to the output, if the op permits several.
   Status match_reference(ComparedOutput& compared) const {
     Comparison& comparison = compared.comparison;
     const auto& specs = request_.op.outputs;
@@ -376,7 +376,7 @@ class OutputComparer {
     return ok_status();
   }
 
-  /// Takes the tolerance away where no rounding can be the kernel's excuse.
+  /// Drops the tolerance where rounding cannot be the cause of an error.
   bool drop_tolerance(Comparison& comparison) const {
     const int64_t terms = comparison.policy.accumulate_length.value_or(1);
     const bool exact = compares_exactly({request_.op, request_.plan, terms, inputs_},
@@ -400,7 +400,8 @@ class OutputComparer {
     }
     compared.passed = !fails;
     compared.max_diff = verdict.max_diff;
-    // The statistics of a case are those of its worst output, and one that fails is worse.
+    // The statistics of a case are those of its worst output, and a failing output is worse than a
+    // passing one.
     const bool worse =
         fails == statistics_fail_ ? !(verdict.bound_ratio_max <= values_.bound_ratio_max) : fails;
     values_.bound_ratio_max = std::max(values_.bound_ratio_max, verdict.bound_ratio_max);
@@ -416,7 +417,7 @@ class OutputComparer {
   Arena& arena_;
   std::map<std::string, TensorView> inputs_;
   ComparedValues values_;
-  bool statistics_fail_ = false;  ///< error_stats are those of an output that fails.
+  bool statistics_fail_ = false;  ///< Whether error_stats are those of a failing output.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The stage Compare: outputs beside what the reference said.
+// The stage Compare: compares outputs with the reference.
 #pragma once
 
 #include "daemon/case/compared_values.h"
@@ -15,8 +15,8 @@ struct ReferenceReply;
 /// Compares every output and adds what it finds to the report.
 Result<Next> compare_outputs(CaseWork& work);
 
-/// The verdict and the findings of every output. `reply` is null without a reference. The views in
-/// the answer are of `arena`.
+/// Returns the verdict and the findings for every output. `reply` is null without a reference. The
+/// views in the result refer to `arena`.
 Result<ComparedValues> compare_values(const CaseRequest& request, const BuiltPlan& built,
                                       Arena& arena, const ReferenceReply* reply);
 

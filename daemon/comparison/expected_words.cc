@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// What made another value of the reference's; null: nothing did.
+/// Returns why the expected value differs from the reference's; null if it does not.
 const char* reason_of(const ComparedOutput& compared) {
   if (compared.flushed) return "with zero for what is too small for the type";
   if (compared.nan_for_infinity) return "with the NaN that inf - inf may be";
@@ -19,7 +19,7 @@ const char* reason_of(const ComparedOutput& compared) {
   return nullptr;
 }
 
-/// A NaN has no sign that means anything.
+/// The sign of a NaN has no meaning.
 std::string text_of(double value) {
   return std::isnan(value) ? "nan" : fmt::format("{:.9g}", value);
 }

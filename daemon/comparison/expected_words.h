@@ -1,4 +1,4 @@
-// Says of failing elements why they are expected to be what they are not.
+// Explains in findings why failing elements were expected to have another value.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace gpuemu {
 
-/// Adds to the messages of an output's findings: what the reference holds where another value is
-/// expected than that, and why no rounding is allowed where none is.
+/// Adds to the messages of an output's findings: the reference's value where another one is
+/// expected, and why no rounding is allowed where none is.
 void explain_expected(const ComparedOutput& compared, std::vector<ValidationFailure>& failures);
 
 }  // namespace gpuemu

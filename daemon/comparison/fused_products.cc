@@ -13,7 +13,7 @@
 namespace gpuemu {
 namespace {
 
-/// Where a product is not rounded, sums after it round otherwise than they would, by about as much.
+/// If a product is not rounded, later sums round differently, by about as much.
 constexpr double kTimesMove = 2, kUlps = 2;
 
 double value_of(const NamedTensors& tensors, const ExceedingElement& at) {
@@ -25,7 +25,8 @@ struct Differing {
   uint64_t from_computed = 0, from_reference = 0;
 };
 
-/// In how many elements `unfused` is not what the case gave, and not what is expected.
+/// Counts the elements in which `unfused` differs from the case's result, and from the expected
+/// values.
 Differing differing_of(const ComparedOutput& compared, const Tensor& unfused) {
   const Comparison& comparison = compared.comparison;
   const TensorView view = view_of(unfused);
@@ -57,7 +58,7 @@ Result<bool> are_fused_roundings(const CaseWork& work, Slot& slot) {
         [&](const ComparedOutput& output) { return output.comparison.output_name == name; });
     if (compared == work.values.outputs.end()) return false;
     const Differing differing = differing_of(*compared, run.computed.at(name));
-    // One that is counted elsewhere changes two counts.
+    // A value counted elsewhere changes two counts.
     const uint64_t each = differences.keeps_sum ? 2 : 1;
     moved += (differing.from_computed + each - 1) / each;
     others += (differing.from_reference + each - 1) / each;
@@ -80,7 +81,7 @@ Status undo_fusing(const CaseRequest& request, Slot& slot, const NamedTensors& u
     const double largest = std::max(std::fabs(value), std::fabs(at.computed));
     const double explained =
         kTimesMove * element(view_of(move->second), at.index) + kUlps * ulp_at(format, largest);
-    // Written so that NaN explains nothing.
+    // Written so that a NaN explains nothing.
     if (std::fabs(value - at.computed) <= explained) at.computed = value;
   }
   return ok_status();

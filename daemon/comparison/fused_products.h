@@ -1,6 +1,7 @@
-// A compiler may fuse a product with the sum that uses it, which then rounds once, and a kernel has
-// no say in that: `a - a` of two equal products is 0, or what rounding one of them leaves. Where
-// a case ran on code that may have been fused, each value is judged as it is without.
+// Judges cases that may have run on fused code. A compiler may fuse a product with the sum that
+// uses it, which then rounds only once, and the kernel has no control over that: `a - a` of two
+// equal products is 0, or the rounding error of one of them. In such a case, each value is judged
+// by the code without fusing.
 #pragma once
 
 #include "common/base/result.h"
@@ -14,17 +15,17 @@ struct CaseWork;
 struct Config;
 struct Slot;
 
-/// Whether the code that a device executes may have been fused, on the emulator or a GPU.
+/// Returns whether the code that a device executes may have been fused, on the emulator or a GPU.
 bool may_be_fused(const Config& config, bool on_emulator);
 
-/// Whether integers that differ from the reference are such as no fusing would have made others:
-/// those of `slot`, which fuses nothing, differ from the reference where floats lie between two
-/// whole numbers (close_roundings()), and from the case's where fusing may choose. `slot` is not
-/// the case's. Errors as run_exactly().
+/// Returns whether fusing alone can explain the integers that differ from the reference. Without
+/// fusing, on `slot`, integers may differ from the reference only where floats lie between two
+/// whole numbers (close_roundings()), and from the case's result only where fusing may choose.
+/// `slot` does not fuse and is not the case's. Errors as for run_exactly().
 Result<bool> are_fused_roundings(const CaseWork& work, Slot& slot);
 
-/// Puts `unfused`, what a slot that fuses nothing gives, in place of what was computed, element by
-/// element, where that a compiler may fuse explains the difference. Errors as run_exactly().
+/// Replaces computed elements by those of `unfused`, the result of a slot that does not fuse,
+/// wherever possible fusing explains the difference. Errors as for run_exactly().
 Status undo_fusing(const CaseRequest& request, Slot& slot, const NamedTensors& unfused,
                    std::vector<ExceedingElement>& elements);
 

@@ -12,13 +12,13 @@
 namespace gpuemu {
 namespace {
 
-/// Results lost to underflow are not assumed to be amplified by more than this.
+/// The largest factor by which results lost to underflow are assumed to be amplified.
 constexpr double kAmplifiedMost = 0x1p50;
 
 struct Worst {
   const ExceedingElement* at = nullptr;
   double relative = 0;  ///< Error over the reference.
-  double below = 0;     ///< The largest reference among them.
+  double below = 0;     ///< The largest reference value of these elements.
   size_t count = 0;
 };
 
@@ -43,14 +43,14 @@ ValidationFailure warning_of(const std::string& output, const Worst& worst) {
   return warning;
 }
 
-/// Whether an element is a whole number that no customary test is asked about.
+/// Returns whether an element is a whole number, which no customary test judges.
 bool has_whole(const Exceeding& exceeding) {
   return std::ranges::any_of(exceeding.elements, [](const ExceedingElement& at) {
     return at.customary == 0 && at.computed == std::nearbyint(at.computed);
   });
 }
 
-/// Adds to the findings of outputs with exceeding elements.
+/// Appends `words` to the findings of outputs with exceeding elements.
 void add_words(const std::string& words, const Exceeding& exceeding, CaseReport& report) {
   for (ValidationFailure& failure : report.result.failures) {
     if (exceeding.has_element_of(failure.output)) failure.message += "; " + words;

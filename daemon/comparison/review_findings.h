@@ -1,4 +1,4 @@
-// What becomes of a case's findings once errors beyond the bound are understood.
+// Changes a case's findings once errors beyond the bound are understood.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@ struct Exceeding;
 struct ExceedingElement;
 struct FloatFormat;
 
-/// Whether the error is small enough to come from underflow in the type.
+/// Returns whether the error is small enough to come from underflow in the type.
 bool may_be_underflow(const ExceedingElement& at, const FloatFormat& format);
 
-/// Lets the case pass. `warned` are the elements that only a customary test accepts: one warning
-/// for each output among theirs.
+/// Lets the case pass. `warned` are the elements that only a customary test accepts: each output
+/// with such elements gets one warning.
 void excuse(const std::vector<const ExceedingElement*>& warned, CaseReport& report);
 
-/// Says in the findings that `strict` keeps them.
+/// Notes in the findings that `strict` keeps them.
 void explain_strictness(const Exceeding& exceeding, CaseReport& report);
 
 /// Whether the case ran without rounding.
 enum class Looked : uint8_t { WithoutRounding, NotAtAll };
-/// Says in the findings which settings would accept them.
+/// Lists in the findings the settings that would accept them.
 void explain_inaccuracy(const CaseRequest& request, Looked looked, const Exceeding& exceeding,
                         CaseReport& report);
 

@@ -23,27 +23,28 @@
 namespace gpuemu {
 namespace {
 
-/// What constants of float32, and tensor cores that sum in it, may add to the formula's error, in
-/// moves of the result.
+/// What constants of float32, and tensor cores that sum in float32, may add to the formula's error,
+/// as a multiple of the result's move.
 constexpr double kTimesFormula = 8;
-/// A formula that is off by so much of what counts as one is another one, whatever its constants.
+/// A formula that is off by this share of the element's magnitude is a different formula, whatever
+/// its constants.
 constexpr double kOtherFormula = 1e-2;
-/// A constant such as 1 - 0.999f is off by no more of itself.
+/// The relative error of a constant such as 1 - 0.999f is no larger than this.
 constexpr double kRoundedConstant = 1e-4;
-/// A formula counts as the right one when it is off by no more than its own rounded constants move
-/// it, times this margin: 0.9f m + 0.1f g is not 0 where 0.9 m + 0.1 g is. The review applies it to
-/// a limited number of elements, because a wrong formula shows in more of them.
+/// A formula counts as the right one if its error is at most this multiple of what its own rounded
+/// constants cause: 0.9f m + 0.1f g is not 0 where 0.9 m + 0.1 g is. The review applies this to a
+/// limited number of elements, because a wrong formula shows in more of them.
 constexpr double kTimesConstants = 2;
 constexpr ptrdiff_t kMovedByConstantsMost = 16;
-/// Functions that saturate are constant from where float32 has no more to say, as tanhf is 1 above
-/// 9: what that leaves out, in units in the last place of what counts as one. A derivative has
-/// factors before it.
+/// Functions that saturate are constant where float32 cannot represent the difference: tanhf is 1
+/// above 9. The error of that, in units in the last place of the element's magnitude. A derivative
+/// has further factors.
 constexpr double kSaturatedUlps = 128;
-/// Functions are polynomials whose own error is below a unit in the last place.
+/// Functions are approximated by polynomials whose own error is below a unit in the last place.
 constexpr double kFunctionUlps = 2;
-/// The emulator executes a hundred times as fast with rounding as without.
+/// The emulator is a hundred times as fast with rounding as without.
 constexpr uint64_t kInstructionsMax = 60'000'000;
-/// Elements of all tensors: each has its values without rounding for every draw.
+/// The limit on elements of all tensors: each has values without rounding for every draw.
 constexpr int64_t kElementsMax = 1 << 20;
 
 enum class Standing : uint8_t {
@@ -61,7 +62,8 @@ DType dtype_of(const CasePlan& plan, const std::string& output) {
   return found == plan.outputs.end() ? plan.dtype : found->dtype;
 }
 
-/// How many terms one element may be a sum of: what is declared, else what shapes allow.
+/// Returns the number of terms that one element may be a sum of: as declared, otherwise as the
+/// shapes permit.
 double summed_terms(const CaseRequest& request, const std::string& output) {
   const CasePlan& plan = request.plan;
   if (request.op.accumulate) {
@@ -74,8 +76,8 @@ double summed_terms(const CaseRequest& request, const std::string& output) {
   return terms_of(inputs, found == plan.outputs.end() ? Shape{} : found->shape);
 }
 
-/// What a change in the last place of float32 is of one in the last place of the inputs: constants
-/// are kept in no less than float32.
+/// Returns the last place of float32 relative to that of the inputs: constants are stored in
+/// float32 or better.
 double constants_share(const CasePlan& plan) {
   double unit = 0;
   for (const CaseTensor& input : plan.inputs) {
@@ -88,18 +90,18 @@ bool is_same_class(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::isinf(a) && a == b;
 }
 
-/// Whether the bound alone judges what is not too small for its type: so the run wants it, or the
-/// op says how large the errors of the output may be.
+/// Returns whether the bound alone judges values that are not too small for their type: because the
+/// run is strict, or because the op declares how large the output's errors may be.
 bool is_bounded(const CaseRequest& request, const ExceedingElement& at) {
   return request.op.error_scale_of(at.output) != kShadowScale &&
          (at.declared || is_strict(request));
 }
 
-/// Decides about every exceeding element by runs without rounding.
+/// Decides about every exceeding element with runs without rounding.
 class RoundingReview {
  public:
-  /// `slot` has shadows and may be another one than the case's. `was_fused`: the case may have run
-  /// on code whose products were fused with sums; the code of `slot` is not.
+  /// `slot` has shadows and may differ from the case's slot; its code is not fused. `was_fused`:
+  /// the case may have run on code in which products were fused with sums.
   RoundingReview(CaseWork& work, Slot& slot, bool was_fused)
       : request_(work.request),
         slot_(slot),
@@ -139,7 +141,7 @@ class RoundingReview {
   std::vector<Doubt> doubts_;
 };
 
-/// What can be told from one run without rounding. Written so that NaN excuses nothing.
+/// Decides what a single run without rounding can decide. Written so that NaN excuses nothing.
 void RoundingReview::begin(Doubt& doubt) const {
   const ExceedingElement& at = *doubt.at;
   const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
@@ -164,12 +166,13 @@ void RoundingReview::begin(Doubt& doubt) const {
   }
 }
 
-/// `moved`: by how much the exact value moves with the last place of the inputs.
+/// Decides one element. `moved` is how much the exact value moves with the last place of the
+/// inputs.
 void RoundingReview::judge(Doubt& doubt, double moved) const {
   const ExceedingElement& at = *doubt.at;
   const Conditioning& conditioning = doubt.conditioning;
   const double unit = std::min(conditioning.format().unit, format_of(DType::Float32).unit);
-  // What tensor cores add up in float32 no run without rounding undoes.
+  // A run without rounding does not undo sums that tensor cores form in float32.
   const double constants =
       kTimesFormula * (constants_share_ < 1 ? std::max(1.0, std::sqrt(conditioning.terms())) : 1.0);
   const double formula =
@@ -206,9 +209,9 @@ Status RoundingReview::run_exactly_once() {
   return ok_status();
 }
 
-/// Whether the run without rounding has the NaN and infinities of the reference where the kernel
-/// has others: a weight that rounding makes 0 gives NaN of an infinite value, one that it does not
-/// gives infinity.
+/// Returns whether the run without rounding has the NaN and infinities of the reference where the
+/// kernel has others: a weight that rounding turns into 0 makes NaN of an infinite value, otherwise
+/// the result is infinity.
 bool RoundingReview::has_classes_of_reference() const {
   return std::ranges::all_of(exceeding_.other_class, [&](const ExceedingElement& at) {
     const auto value = exactly_.values.find(at.output);
@@ -217,8 +220,8 @@ bool RoundingReview::has_classes_of_reference() const {
   });
 }
 
-/// Accepts elements that look like another formula but differ only by rounded constants. Does not
-/// move the inputs, because that would also excuse mistakes at a threshold.
+/// Accepts elements that look like a different formula but differ only by rounded constants. The
+/// inputs stay, because moving them would also excuse mistakes at a threshold.
 Status RoundingReview::move_constants() {
   const auto is_open = [](const Doubt& doubt) { return doubt.standing == Standing::Formula; };
   const bool bounded = std::ranges::any_of(doubts_, [&](const Doubt& doubt) {
@@ -272,7 +275,8 @@ Status RoundingReview::draw_while_in_doubt(Sensitivity& sensitivity) {
   return ok_status();
 }
 
-/// Says where the kernel keeps less than it could, if more than the output's own rounding is off.
+/// Adds a note if the kernel keeps fewer digits than it could, where more than the output's own
+/// rounding is lost.
 void RoundingReview::note_narrow_steps() const {
   const auto found = std::ranges::find_if(doubts_, [](const Doubt& doubt) {
     const FloatFormat& format = doubt.conditioning.format();
@@ -361,7 +365,7 @@ bool is_too_large(const CaseWork& work) {
          listed >= static_cast<size_t>(kDiagnosedElementsMax);
 }
 
-/// Decides what no run without rounding can decide.
+/// Judges elements that no run without rounding can decide.
 void judge_by_custom(CaseWork& work) {
   const Exceeding& exceeding = work.values.exceeding;
   const CaseRequest& request = work.request;
@@ -385,7 +389,8 @@ bool has_far(const CaseWork& work) {
                              [](const auto& output) { return output.second.are_far; });
 }
 
-/// Whether as many values lie between two whole numbers as came out as the other one.
+/// Returns whether at least as many values lie between two whole numbers as came out as the other
+/// one.
 Result<bool> are_close_roundings(const CaseWork& work, Slot& slot, bool was_fused) {
   uint64_t others = 0;
   for (const auto& [output, by] : work.values.exceeding.integers) others += by.least_values();
@@ -396,7 +401,7 @@ Result<bool> are_close_roundings(const CaseWork& work, Slot& slot, bool was_fuse
                                             : close_roundings(work.request, slot));
 }
 
-/// A further run that fails says nothing about the first.
+/// Reviews on `slot`. If a further run fails, that says nothing about the first.
 Status review_on(CaseWork& work, Slot& slot, bool was_fused) {
   const auto close = are_close_roundings(work, slot, was_fused);
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
@@ -412,8 +417,8 @@ Status review_on(CaseWork& work, Slot& slot, bool was_fused) {
   return ok_status();
 }
 
-/// Whether errors beyond the bound are all that is wrong, in outputs where they may be excused. One
-/// of sums that have to be exact is in no doubt.
+/// Returns whether errors beyond the bound are the only findings, in outputs where they may be
+/// excused. Sums that must be exact are never excused.
 bool needs_rounding_review(const CaseWork& work) {
   const Exceeding& exceeding = work.values.exceeding;
   if (work.wants(Extra::Shadows) || exceeding.empty()) return false;
@@ -453,7 +458,7 @@ Result<Next> review_rounding(CaseWork& work) {
       GPUEMU_TRY(review_on(work, **lease, may_be_fused(request.config, has_shadows)));
       return Next::Continue;
     }
-    // A case that was stopped has no verdict; a machine that cannot emulate has the next best one.
+    // A case that was stopped has no verdict; a host that cannot emulate uses the next best test.
     if (lease.error().code == ErrorCode::Cancelled) return lease.error();
   }
   if (has_shadows) {

@@ -1,4 +1,5 @@
-// How far the exact results of a case move when what they are made of moves in its last place.
+// Measures how far the exact results of a case move when the last place of its inputs and constants
+// changes.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +18,20 @@ enum class Moved : uint8_t { Everything, Constants };
 
 class Sensitivity {
  public:
-  /// `exact` is what the kernel gives on the case's inputs without rounding; all outlive this.
+  /// `exact` is the kernel's result for the case's inputs without rounding; all arguments outlive
+  /// this.
   Sensitivity(const CaseRequest& request, Slot& slot, const NamedTensors& exact, Moved what)
       : request_(request), slot_(slot), exact_(exact), what_(what) {}
 
-  /// Runs the kernel without rounding once more, with its scalar parameters and rounded constants
-  /// at a neighbour of their type, up or down by chance, and, where everything moves, its inputs
-  /// and values that lanes share (ShadowConfig::nudge). Decisions follow constants where these
-  /// move alone, else inputs. Cancelled when the run fails.
+  /// Runs the kernel without rounding once more. Its scalar parameters and rounded constants move
+  /// at random to a neighbouring value of their type; if everything is to move, so do its inputs
+  /// and the values that lanes share (ShadowConfig::nudge). Decisions follow the constants if only
+  /// these move, otherwise the inputs. Cancelled if the run fails.
   Status draw();
   size_t draws() const { return changed_.size(); }
-  /// The largest move of an element in all draws.
+  /// Returns the largest move of an element over all draws.
   double at(const std::string& output, size_t index) const;
-  /// The largest move of any element of the output.
+  /// Returns the largest move of any element of the output.
   double largest(const std::string& output) const;
 
  private:

@@ -41,7 +41,7 @@ Result<ValidationPolicy> validation_policy(const CaseRequest& request, const Sco
   policy.check_inf = request.config.check_inf;
   policy.invariants = invariants_of(request.op, request.kernel);
   if (request.op.accumulate) {
-    // Without it the bound would be another one than the project asks for.
+    // Otherwise the bound would not be the one that the project requests.
     const auto length = request.op.accumulate->evaluate(scope);
     if (!length) return length.error().with_context(request.op.name + ": accumulate");
     if (*length < 0 || *length > kAccumulateMax) {

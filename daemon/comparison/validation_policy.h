@@ -1,4 +1,4 @@
-// How the outputs of a case are compared, as its op and the run say.
+// How the outputs of a case are compared, according to its op and the run.
 #pragma once
 
 #include <map>
@@ -12,9 +12,9 @@ namespace gpuemu {
 
 struct CaseRequest;
 
-/// All but what differs between outputs: tolerance, error scale and policy for NaN. `scope` has the
-/// sizes of the case, `inputs` what the kernel reads. InvalidArgument where `accumulate` is no
-/// length in this case.
+/// Returns everything that all outputs share; tolerance, error scale and NaN policy differ between
+/// them. `scope` has the sizes of the case, `inputs` what the kernel reads. InvalidArgument if
+/// `accumulate` is no valid length in this case.
 Result<ValidationPolicy> validation_policy(const CaseRequest& request, const Scope& scope,
                                            const std::map<std::string, TensorView>& inputs);
 

@@ -1,5 +1,5 @@
-// A checkpoint of hard links beside the database fixes what is copied; the copy gets its name when
-// it is whole.
+// A checkpoint of hard links beside the database freezes what is copied; the copy gets its final
+// name when it is complete.
 #include "daemon/database/backup.h"
 
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the checkpoint: where its copy is being written.
+/// A file in the checkpoint that says where its copy is being written.
 constexpr char kDestinationName[] = "DESTINATION";
 constexpr std::string_view kUnfinished = ".unfinished";
 
 fs::path checkpoint_of(const fs::path& folder) { return folder.native() + ".backing-up"; }
 
-/// Opens the copy once, so that it gets a ledger, and compares what that counts.
+/// Opens the copy once, so that it gets a ledger, and compares the ledger's counts.
 Status finish_copy(const fs::path& copy, const RecordCounts& wanted) {
   {
     const auto opened = Database::open(copy);
@@ -51,7 +51,7 @@ Status rename_to_new(const fs::path& from, const fs::path& to) {
   return sync_path(to.parent_path());
 }
 
-/// What lies in the folder of a database is taken for files of it.
+/// Returns whether `place` is in `folder`: files in the folder of a database are taken for its own.
 bool is_inside(const fs::path& place, const fs::path& folder) {
   std::error_code failed;
   const fs::path real = fs::weakly_canonical(place, failed), above = fs::canonical(folder, failed);

@@ -9,7 +9,7 @@ namespace gpuemu::storage {
 BatchEffect::BatchEffect(const OpenedRocks& rocks, const rocksdb::WriteBatch& batch)
     : rocks_(rocks) {
   for (size_t i = 0; i < kCountedFamilies; ++i) numbers_[i] = rocks.handles[i]->GetID();
-  batch.Iterate(this).PermitUncheckedError();  // It is our own; writing it would say so.
+  batch.Iterate(this).PermitUncheckedError();  // The batch is our own; writing it reports errors.
 }
 
 void BatchEffect::add(uint32_t family, const Change& change) {
@@ -57,8 +57,8 @@ Result<RecordChanges> BatchEffect::changes(const std::filesystem::path& folder) 
   return changes;
 }
 
-/// Looks all keys up at once, which takes a third of the time of one after the other. The last
-/// change of a key counts.
+/// Looks all keys up at once, which takes a third of the time of one after another. For each key,
+/// the last change in the batch counts.
 Result<int64_t> BatchEffect::change_by_keys(size_t family, const std::filesystem::path& folder) {
   std::vector<Change>& all = all_[family];
   const auto comes_before = [](const Change& one, const Change& other) {

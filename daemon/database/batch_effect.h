@@ -1,4 +1,4 @@
-// Private to this folder: which records a batch adds and takes away.
+// Private to this folder: the records that a batch adds and removes.
 #pragma once
 
 #include <map>
@@ -16,12 +16,13 @@ namespace gpuemu::storage {
 
 class BatchEffect : public rocksdb::WriteBatch::Handler {
  public:
-  /// Both outlive it, and the batch stays as it is.
+  /// Both arguments outlive this object, and the batch must not change.
   BatchEffect(const OpenedRocks& rocks, const rocksdb::WriteBatch& batch);
 
-  /// The keys of the counted families that the batch writes.
+  /// Returns the keys of the counted families that the batch writes.
   WriteGate::Claim claim() const;
-  /// How the database as it is now is changed. REQUIRES: the caller holds a pass for the claim.
+  /// Returns how the batch changes the record counts of the current database. REQUIRES: the caller
+  /// holds a pass for the claim.
   Result<RecordChanges> changes(const std::filesystem::path& folder);
 
   rocksdb::Status PutCF(uint32_t family, const rocksdb::Slice& key,
@@ -31,12 +32,13 @@ class BatchEffect : public rocksdb::WriteBatch::Handler {
                                 const rocksdb::Slice& end) override;
 
  private:
-  /// One change of the batch, in its order: a key, or all of `key` up to `end`.
+  /// One change of the batch, in batch order: a key, or the range from `key` to `end`.
   struct Change {
     rocksdb::Slice key, end;
     bool exists = false, is_range = false;
   };
-  using Existing = std::map<std::string, bool>;  ///< By key, after what was seen of the batch.
+  /// By key, as of the part of the batch seen so far.
+  using Existing = std::map<std::string, bool>;
   void add(uint32_t family, const Change& change);
   Result<int64_t> change_by_keys(size_t family, const std::filesystem::path& folder);
   Result<int64_t> change_with_ranges(size_t family, const std::filesystem::path& folder) const;
@@ -46,7 +48,7 @@ class BatchEffect : public rocksdb::WriteBatch::Handler {
                               int64_t& change) const;
 
   const OpenedRocks& rocks_;
-  std::array<uint32_t, kCountedFamilies> numbers_{};       ///< RocksDB's, of the counted families.
+  std::array<uint32_t, kCountedFamilies> numbers_{};  ///< RocksDB's ids of the counted families.
   std::array<std::vector<Change>, kCountedFamilies> all_;  ///< Keys point into the batch.
   bool has_ranges_ = false;
 };

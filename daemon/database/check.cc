@@ -1,4 +1,4 @@
-// First the bytes of the files that the ledger vouches for, then what RocksDB makes of them.
+// Checks the bytes of the files that the ledger lists first, then what RocksDB reads from them.
 #include "daemon/database/check.h"
 
 #include <algorithm>
@@ -35,7 +35,7 @@ std::string kinds_of(const RecordCounts& counts) {
 /// Whether RocksDB knows which files belong to the database.
 enum class Manifest { Whole, Damaged };
 
-/// What repairing finds where RocksDB does not open the folder: all that is in its files.
+/// Returns what a repair would find if RocksDB does not open the folder: everything in its files.
 RecordCounts count_in_tables(const fs::path& folder) {
   const fs::path scratch = folder.native() + kTablesSuffix;
   std::error_code ignored;
@@ -50,15 +50,15 @@ RecordCounts count_in_tables(const fs::path& folder) {
   return found;
 }
 
-/// How many records of a damaged database can be read: none before it is repaired where nobody
-/// knows which files are its own.
+/// Returns how many records of a damaged database can be read. Without a manifest it is unknown
+/// which files belong to it, so none can be read before a repair.
 RecordCounts count_readable(const fs::path& folder, Manifest manifest) {
   if (manifest == Manifest::Damaged) return {};
   const auto rocks = open_to_read(folder, Reading::Whatever);
   return rocks ? count_records(*rocks, nullptr) : count_in_tables(folder);
 }
 
-/// `problem` may be what error_of made.
+/// Makes the error for a damaged database. `problem` may come from error_of().
 Error damaged(const fs::path& folder, const Ledger& ledger, std::string problem,
               Manifest manifest = Manifest::Whole) {
   const std::string said = fmt::format("database {} is damaged: ", folder.native());
@@ -67,7 +67,7 @@ Error damaged(const fs::path& folder, const Ledger& ledger, std::string problem,
   return damage_error(folder, problem, ledger.records, missing(ledger.records, found));
 }
 
-/// For a database whose ledger is gone: nobody knows how many records there were.
+/// Makes the error for a database whose ledger is gone: the number of records is unknown.
 Error damaged_without_ledger(const fs::path& folder, std::string problem, const std::string& why) {
   const std::string said = fmt::format("database {} is damaged: ", folder.native());
   if (problem.starts_with(said)) problem.erase(0, said.size());
@@ -77,7 +77,8 @@ Error damaged_without_ledger(const fs::path& folder, std::string problem, const 
                folder.native(), problem, why, kRemedy);
 }
 
-/// Corruption says what is wrong with the start of the file; NotFound that it is gone.
+/// Checks the start of a file. Corruption describes what is wrong with it; NotFound means that it
+/// is gone.
 Status check_prefix(const fs::path& folder, const FilePrefix& written) {
   FilePrefix found{written.name, 0, kEmptyDigest};
   GPUEMU_TRY(extend(found, folder, written.bytes));
@@ -86,7 +87,7 @@ Status check_prefix(const fs::path& folder, const FilePrefix& written) {
                written.name, written.bytes);
 }
 
-/// The number in "MANIFEST-000005".
+/// Returns the number in "MANIFEST-000005".
 uint64_t number_of(std::string_view manifest) {
   const std::string_view digits = manifest.substr(manifest.find('-') + 1);
   uint64_t number = 0;
@@ -94,7 +95,7 @@ uint64_t number_of(std::string_view manifest) {
   return number;
 }
 
-/// What CURRENT says, which is the name of the manifest in use.
+/// Returns the content of CURRENT: the name of the manifest in use.
 Result<std::string> current_manifest(const fs::path& folder) {
   constexpr size_t kBytesMax = 256;
   auto name = read_file(folder / "CURRENT", kBytesMax);
@@ -106,8 +107,8 @@ Result<std::string> current_manifest(const fs::path& folder) {
   return *std::move(name);
 }
 
-/// Whether the manifest is the one of the ledger; false when the database was opened after the
-/// ledger was written.
+/// Returns whether the manifest is the one in the ledger; false if the database was opened after
+/// the ledger was written.
 Result<bool> check_manifest(const fs::path& folder, const Ledger& ledger) {
   const std::string manifest = GPUEMU_TRY(current_manifest(folder));
   std::error_code ignored;
@@ -123,8 +124,7 @@ Result<bool> check_manifest(const fs::path& folder, const Ledger& ledger) {
   return true;
 }
 
-/// Logs that are no longer there, which they need not be once they are used up, are added to
-/// `gone`.
+/// Checks the logs. Missing logs are added to `gone`; they may have been used up.
 Status check_logs(const fs::path& folder, const Ledger& ledger, std::vector<std::string>& gone) {
   for (const FilePrefix& log : ledger.logs) {
     const Status prefix = check_prefix(folder, log);
@@ -134,13 +134,13 @@ Status check_logs(const fs::path& folder, const Ledger& ledger, std::vector<std:
   return ok_status();
 }
 
-/// Whether RocksDB wanted a file that is not there.
+/// Returns whether RocksDB failed because a file is missing.
 bool lacks_file(const Error& failure) {
   return failure.code == ErrorCode::Io &&
          failure.message.find(std::strerror(ENOENT)) != std::string::npos;
 }
 
-/// A database of an earlier version, or one whose ledger is gone.
+/// Checks a database of an earlier version, or one whose ledger is gone.
 Result<Checked> check_without_ledger(const fs::path& folder, const std::string& why) {
   const auto manifest = current_manifest(folder);
   if (!manifest) return damaged_without_ledger(folder, manifest.error().message, why);
@@ -152,7 +152,8 @@ Result<Checked> check_without_ledger(const fs::path& folder, const std::string& 
   return Checked{.is_new = false, .counts = {}, .ledger = {}, .note = why};
 }
 
-/// With files that may be newer than the ledger: what RocksDB reads must reach as far.
+/// Checks the content when files may be newer than the ledger: RocksDB must read at least as much
+/// as the ledger lists.
 Result<Checked> check_content(const fs::path& folder, const Ledger& ledger, bool same_files,
                               const std::vector<std::string>& gone) {
   const auto rocks = open_to_read(folder, Reading::Strict);
@@ -183,7 +184,7 @@ Result<Checked> check_content(const fs::path& folder, const Ledger& ledger, bool
                  .note = by_us ? "" : "another version of gpuemu has used the database meanwhile"};
 }
 
-/// From "NAME: problem".
+/// Parses "NAME: problem".
 FileProblem file_problem(const std::string& text) {
   const size_t colon = text.find(": ");
   if (colon == std::string::npos) return {"", text};
@@ -234,7 +235,7 @@ std::vector<FileProblem> check_files(const fs::path& folder) {
   if (!manifest) problems.push_back(file_problem(manifest.error().message));
   for (const FilePrefix& log : (*ledger)->logs) {
     const Status prefix = check_prefix(folder, log);
-    // One that is gone was used up, or the records that it held are missing.
+    // A log that is gone was used up, or its records are missing.
     if (prefix || prefix.error().code == ErrorCode::NotFound) continue;
     problems.push_back(file_problem(prefix.error().message));
   }
@@ -269,7 +270,7 @@ Result<Checked> check_database(const fs::path& folder) {
 
 namespace {
 
-/// What the message of damage_error() is about.
+/// Returns the file and the problem in a message of damage_error().
 FileProblem first_problem(std::string message) {
   constexpr std::string_view kSaid = " is damaged: ";
   const size_t at = message.find(kSaid);
@@ -290,7 +291,7 @@ StorageReportReply verify_folder(const fs::path& folder) {
   } else if (ledger && *ledger) {
     expected = (*ledger)->records;
   }
-  // A table that is damaged is met when it is read.
+  // A damaged table is found when it is read.
   const bool is_known = knows_tables(problems);
   const auto rocks = is_known ? open_to_read(folder, checked ? Reading::Strict : Reading::Whatever)
                               : Result<OpenedRocks>(Error{});

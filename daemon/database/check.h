@@ -1,5 +1,5 @@
-// Tells whether everything that was acknowledged is still in the database folder. Asked before
-// RocksDB opens it to write, because it then deletes what it cannot account for.
+// Checks whether everything that was acknowledged is still in the database folder. Done before
+// RocksDB opens it for writing, because RocksDB then deletes files that it does not know.
 #pragma once
 
 #include <filesystem>
@@ -13,39 +13,40 @@
 
 namespace gpuemu::storage {
 
-/// What is known of a database that is whole.
+/// What is known about an intact database.
 struct Checked {
   bool is_new = false;                 ///< There is no database yet.
-  std::optional<RecordCounts> counts;  ///< Nothing: they have to be counted.
-  std::optional<Ledger> ledger;        ///< As it was found.
-  std::string note;                    ///< What a user should know all the same.
+  std::optional<RecordCounts> counts;  ///< Nothing: they must be counted.
+  std::optional<Ledger> ledger;        ///< As found in the folder.
+  std::string note;                    ///< What the user should know nevertheless.
 };
 
-/// Corruption when anything acknowledged is missing: which file, what is wrong with it, how many
+/// Returns Corruption if anything acknowledged is missing, with the file, the problem, and how many
 /// records of which kind cannot be read. Changes nothing.
 Result<Checked> check_database(const std::filesystem::path& folder);
 
-/// What a database is told with of which `lacking` of the `expected` records cannot be read.
+/// Makes the error for a database in which `lacking` of the `expected` records cannot be read.
 /// `problem` begins with the file.
 Error damage_error(const std::filesystem::path& folder, const std::string& problem,
                    const RecordCounts& expected, const RecordCounts& lacking);
-/// Records of `expected` that `found` lacks, by kind.
+/// Returns the records of `expected` that `found` lacks, by kind.
 RecordCounts missing(const RecordCounts& expected, const RecordCounts& found);
-/// As it stands in messages: "000012.sst: its block is damaged".
+/// Formats the problem for messages: "000012.sst: its block is damaged".
 std::string text_of(const FileProblem& problem);
 
-/// Whether there is more in the folder than a daemon leaves that was killed as it made the
-/// database.
+/// Returns whether the folder contains more than a daemon leaves behind if it is killed while
+/// creating the database.
 bool has_database(const std::filesystem::path& folder);
 
-/// Reads everything, whole or damaged, and changes nothing. No process may have it open to write.
+/// Reads everything, intact or damaged, and changes nothing. No process may have it open for
+/// writing.
 StorageReportReply verify_folder(const std::filesystem::path& folder);
 
-/// Whether RocksDB's list of the tables is as it was written, by what check_files() says.
+/// Returns whether RocksDB's list of tables is as it was written, according to check_files().
 bool knows_tables(const std::vector<FileProblem>& problems);
 
-/// The files that the ledger vouches for and that are not as they were written, the ledger among
-/// them.
+/// Returns the files listed in the ledger that are not as they were written, including the ledger
+/// itself.
 std::vector<FileProblem> check_files(const std::filesystem::path& folder);
 
 }  // namespace gpuemu::storage

@@ -22,16 +22,17 @@
 namespace gpuemu::storage {
 namespace {
 
-/// A log that cannot grow takes RocksDB down (7.8 asserts): nothing is written close to a full
-/// disk.
+/// A log that cannot grow crashes RocksDB (7.8 asserts), so nothing is written when the disk is
+/// nearly full.
 constexpr uint64_t kReserveBytes = uint64_t{32} << 20;
 
-/// What opening writes beside the contents of the logs: a manifest, the options, its own log.
+/// What opening writes besides the contents of the logs: a manifest, the options, RocksDB's own
+/// log.
 constexpr uint64_t kOpenBytes = uint64_t{1} << 20;
 
 rocksdb::Slice slice_of(std::string_view text) { return {text.data(), text.size()}; }
 
-/// The logs of the last run; opening writes what they hold into tables.
+/// Returns the size of the last run's logs; opening writes their contents into tables.
 uint64_t bytes_of_logs(const std::filesystem::path& folder) {
   uint64_t bytes = 0;
   std::error_code ignored;
@@ -44,8 +45,9 @@ uint64_t bytes_of_logs(const std::filesystem::path& folder) {
   return bytes;
 }
 
-/// RocksDB 7.8 asserts when a write fails while it opens. A file that is made and removed knows of
-/// quotas and limits too, which the free space of the disk does not tell.
+/// Fails if the disk is too full to open: RocksDB 7.8 asserts when a write fails while it opens.
+/// Creating and removing a file also detects quotas and limits, which the free space of the disk
+/// does not show.
 Status check_space_to_open(const std::filesystem::path& folder) {
   const uint64_t bytes = kOpenBytes + bytes_of_logs(folder);
   const std::filesystem::path probe = folder / "space.tmp";
@@ -62,7 +64,7 @@ Status check_space_to_open(const std::filesystem::path& folder) {
                folder.native(), (bytes + 1023) >> 10, std::strerror(failed));
 }
 
-/// The first key that no key with this prefix reaches.
+/// Returns the first key after all keys with this prefix.
 std::string end_of_prefix(std::string_view prefix) {
   std::string end(prefix);
   while (!end.empty() && end.back() == '\xff') end.pop_back();
@@ -112,11 +114,11 @@ Result<bool> Database::write_if(rocksdb::WriteBatch& batch,
     GPUEMU_TRY(shrinking->written);
     tried = GPUEMU_TRY(try_write(batch, holds, true));
   }
-  GPUEMU_TRY(check_place());  // Before anybody is told that it is kept.
+  GPUEMU_TRY(check_place());  // Before anybody is told that it is stored.
   return tried == Tried::Written;
 }
 
-/// WouldShrink, and nothing is written, when there would be fewer records and that is not
+/// Returns WouldShrink, and writes nothing, if the number of records would fall and that was not
 /// announced.
 Result<Database::Tried> Database::try_write(rocksdb::WriteBatch& batch,
                                             const std::function<Result<bool>()>& holds,
@@ -144,8 +146,8 @@ bool Database::is_same_folder() const {
          folder.st_ino == inode_;
 }
 
-/// Whether the log in use still lies where it was made. Asking RocksDB which one that is takes as
-/// long as a look at the file, and it says when it takes another one.
+/// Returns whether the log in use still lies where it was created. Asking RocksDB which log that is
+/// takes as long as checking the file, so the path is cached until RocksDB begins another log.
 bool Database::is_same_log() {
   const uint64_t logs_begun = *rocks_.logs_begun;
   {
@@ -168,7 +170,7 @@ bool Database::is_same_log() {
   return log_inode_ == log.st_ino;
 }
 
-/// Files that were deleted take what is written without an error, and it is gone with them.
+/// Fails if the files were deleted: writes to them would succeed, and then be lost with them.
 Status Database::check_place() {
   if (is_same_folder() && is_same_log()) return ok_status();
   return gone();
@@ -281,12 +283,12 @@ std::string Database::damage() const {
   return damage_;
 }
 
-/// The error of a read. The first that is damage is told from now on.
+/// Makes the error of a read, and remembers the first one that is damage.
 Error Database::met(const rocksdb::Status& status) {
   if (!is_damage(status) || !is_same_folder()) return error_of(status, folder_);
   const std::lock_guard lock(damage_mutex_);
   if (damage_.empty()) {
-    // Not at one moment: whoever reads may hold a pass of the gate.
+    // The counts are not a snapshot: the caller may hold a pass of the gate.
     const RecordCounts expected = keeper_.counts();
     rocksdb::ReadOptions options;
     options.fill_cache = false;
@@ -301,8 +303,8 @@ Error Database::met(const rocksdb::Status& status) {
 StorageReportReply Database::verify() {
   const ActingOwner owner;
   std::vector<FileProblem> problems = check_files(folder_);
-  // What changed while it was read, such as a manifest that was replaced, is whole at a second
-  // look.
+  // Files that changed while they were read, such as a manifest that was replaced, are intact at
+  // the second check.
   if (!problems.empty()) problems = check_files(folder_);
   RecordCounts counts{};
   std::unique_ptr<rocksdb::ManagedSnapshot> snapshot;
@@ -329,7 +331,7 @@ Result<RecordCounts> Database::checkpoint(const std::filesystem::path& place) {
   auto status = rocksdb::Checkpoint::Create(rocks_.db.get(), &made);
   const std::unique_ptr<rocksdb::Checkpoint> checkpoint(made);
   if (!status.ok()) return error_of(status, folder_);
-  // Nothing is written meanwhile, so that the counts are those of the copy.
+  // Nothing is written meanwhile, so the counts are those of the copy.
   const WriteGate::Pass pass(gate_, {.keys = {}, .everything = true});
   const RecordCounts counts = keeper_.counts();
   status = checkpoint->CreateCheckpoint(place.native());

@@ -1,5 +1,5 @@
-// RocksDB with our column families and errors, and the ledger of what was acknowledged. No more
-// than one process has a database open. All calls from any thread.
+// RocksDB with our column families and errors, and the ledger of what was acknowledged. At most one
+// process has a database open. All calls may come from any thread.
 #pragma once
 
 #include <filesystem>
@@ -23,50 +23,53 @@ namespace gpuemu::storage {
 
 class Database {
  public:
-  /// Corruption, with the folder as it was, when something acknowledged is missing.
+  /// Opens the database. Corruption if anything acknowledged is missing; the folder is then
+  /// unchanged.
   static Result<std::unique_ptr<Database>> open(const std::filesystem::path& folder);
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
-  /// Writes everything or nothing; returns when it is on disk. ResourceExhausted while that is
-  /// nearly full. This and all reading is Unavailable while the folder is deleted or replaced.
+  /// Writes everything or nothing; returns when it is on disk. ResourceExhausted while the disk is
+  /// nearly full. Writing and all reading fail with Unavailable once the folder was deleted or
+  /// replaced.
   Status write(rocksdb::WriteBatch& batch);
-  /// As write(), if `holds` says so while no other write touches the records of the batch. False,
-  /// with nothing written, if it does not.
+  /// Like write(), if `holds` returns true while no other write touches the records of the batch.
+  /// Returns false and writes nothing if it does not.
   Result<bool> write_if(rocksdb::WriteBatch& batch, const std::function<Result<bool>()>& holds);
   Result<std::optional<std::string>> get(Family family, std::string_view key);
-  /// get() of each, in less time.
+  /// Like get() for each key, but faster.
   Result<std::vector<std::optional<std::string>>> get_all(Family family,
                                                           const std::vector<std::string>& keys);
-  /// Calls with every entry whose key starts with `prefix`, in order, until `visit` returns false.
+  /// Calls `visit` with every entry whose key starts with `prefix`, in order, until it returns
+  /// false.
   Status scan(
       Family family, std::string_view prefix,
       const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit);
 
-  /// About how much of the disk the keys with this prefix take, over all families.
+  /// Returns approximately how much disk space the keys with this prefix take, over all families.
   Result<uint64_t> bytes_below(std::string_view prefix);
-  /// Returns to the disk what was erased from these families.
+  /// Returns the disk space of what was erased from these families.
   Status give_back(const std::vector<Family>& families);
 
-  /// Writes all to tables and those anew, without what was erased.
+  /// Writes everything to tables and rewrites those without what was erased.
   Status compact();
 
   /// Reads every file, record and index entry.
   StorageReportReply verify();
-  /// What is known to be damaged, as damage_error() says it; "" for nothing. Reading meets it:
-  /// Corruption with this text.
+  /// Returns the known damage as damage_error() words it; "" if there is none. Reads that meet it
+  /// fail with Corruption and this text.
   std::string damage() const;
-  /// Makes `place`, which must not exist, a database of hard links to the tables, with all that is
-  /// acknowledged; returns how many records that is.
+  /// Makes `place`, which must not exist, a database of hard links to the tables, with everything
+  /// acknowledged so far; returns how many records that is.
   Result<RecordCounts> checkpoint(const std::filesystem::path& place);
   const std::filesystem::path& folder() const { return folder_; }
 
   void put(rocksdb::WriteBatch& batch, Family family, std::string_view key, std::string_view value);
   void erase(rocksdb::WriteBatch& batch, Family family, std::string_view key);
-  /// Every key that starts with `prefix`.
+  /// Erases every key that starts with `prefix`.
   void erase_all(rocksdb::WriteBatch& batch, Family family, std::string_view prefix);
 
-  /// What a user should know about how it was found; "" for nothing.
+  /// What the user should know about the state in which it was found; "" for nothing.
   const std::string& note() const { return note_; }
 
  private:
@@ -93,7 +96,8 @@ class Database {
   dev_t device_ = 0;  ///< The device of the folder when it was opened.
   ino_t inode_ = 0;
   std::mutex place_mutex_;
-  // The log in use, its inode, and OpenedRocks::logs_begun when it was. Guarded by place_mutex_.
+  // The log in use, its inode, and the value of OpenedRocks::logs_begun at that time. Guarded by
+  // place_mutex_.
   std::string log_path_;
   ino_t log_inode_ = 0;
   uint64_t logs_begun_ = 0;

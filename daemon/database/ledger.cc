@@ -1,4 +1,4 @@
-// The ledger is text: one fact per line, the digest of all lines at the end.
+// Format of the ledger: text with one fact per line and the digest of all lines at the end.
 #include "daemon/database/ledger.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Error no_ledger(const std::string& why) {
   return error(ErrorCode::Corruption, "{}: {}", kLedgerName, why);
 }
 
-/// Words of one line.
+/// The words of one line.
 class Words {
  public:
   explicit Words(std::string_view line) : rest_(line) {}

@@ -1,5 +1,6 @@
-// What the database has acknowledged, kept in a file of its own in the database folder (LEDGER), so
-// that lost bytes of the other files cannot go unnoticed. It is at most kLedgerPeriod behind.
+// The ledger: a file of its own in the database folder (LEDGER) that lists what the database has
+// acknowledged, so that lost bytes of the other files are noticed. It lags by at most
+// kLedgerPeriod.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ enum class Family {
   Index,
 };
 inline constexpr size_t kFamilyCount = 8;
-/// The first families hold records of the user; the others serve them.
+/// The first families hold records of the user; the rest are auxiliary.
 inline constexpr size_t kCountedFamilies = 6;
 /// In the order of Family.
 inline constexpr const char* kFamilyNames[kFamilyCount] = {
@@ -34,7 +35,7 @@ inline constexpr const char* kFamilyNames[kFamilyCount] = {
 
 using RecordCounts = std::array<uint64_t, kCountedFamilies>;
 
-/// The start of a file that only grows: RocksDB's logs and manifests.
+/// The start of a file that is only appended to: RocksDB's logs and manifests.
 struct FilePrefix {
   std::string name;  ///< In the database folder.
   uint64_t bytes = 0, digest = 0;
@@ -44,7 +45,7 @@ struct FilePrefix {
 inline constexpr char kLedgerName[] = "LEDGER";
 
 struct Ledger {
-  /// The database was being opened: its files may be newer than those that are listed.
+  /// The database was being opened: its files may be newer than those listed.
   bool opening = false;
   /// Records were being deleted: there may be fewer than counted.
   bool shrinking = false;
@@ -54,15 +55,15 @@ struct Ledger {
   std::vector<FilePrefix> logs;
 };
 
-/// Nothing when there is none; Corruption when it is not as it was written.
+/// Returns nothing if there is none; Corruption if it was altered.
 Result<std::optional<Ledger>> read_ledger(const std::filesystem::path& folder);
-/// Replaces it in one step; returns when it is on disk.
+/// Replaces the ledger atomically; returns when it is on disk.
 Status write_ledger(const std::filesystem::path& folder, const Ledger& ledger);
 
-/// The digest of no bytes, and that of more: any changed byte changes it.
+/// The digest of zero bytes. Any changed byte changes the digest.
 inline constexpr uint64_t kEmptyDigest = 0xcbf29ce484222325;
-/// Continues `prefix` to `bytes` of its file. Corruption when the file is shorter, NotFound when
-/// there is none.
+/// Extends `prefix` to `bytes` of its file. Corruption if the file is shorter, NotFound if there is
+/// none.
 Status extend(FilePrefix& prefix, const std::filesystem::path& folder, uint64_t bytes);
 
 }  // namespace gpuemu::storage

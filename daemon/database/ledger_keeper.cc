@@ -9,7 +9,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Sizes of the logs in the folder, by name.
+/// Returns the sizes of the logs in the folder, by name.
 std::map<std::string, uint64_t> logs_in(const fs::path& folder) {
   std::map<std::string, uint64_t> logs;
   std::error_code ignored;
@@ -36,7 +36,7 @@ LedgerKeeper::~LedgerKeeper() {
   if (thread_.joinable()) thread_.join();
   if (!dirty) return;
   const Status written = write_now();
-  static_cast<void>(written.ok());  // The one on disk is older, and still true.
+  static_cast<void>(written.ok());  // The ledger on disk is older, but still true.
 }
 
 Status LedgerKeeper::start(const RecordCounts& counts) {
@@ -78,7 +78,7 @@ void LedgerKeeper::run() {
     lock.unlock();
     Status written = write_now();
     lock.lock();
-    if (!written) dirty_ = true;  // Tried again.
+    if (!written) dirty_ = true;  // To be tried again.
     problem_ = std::move(written);
     changed_.wait_for(lock, kLedgerPeriod, [&] { return ends_; });
   }
@@ -94,8 +94,8 @@ Status LedgerKeeper::write_now() {
   return ok_status();
 }
 
-/// All that was acknowledged and nothing else: no batch is under way. The files have their sizes
-/// and not yet their digests. False once the ledger is frozen.
+/// Records all that was acknowledged and nothing else: no batch is in progress. The files get their
+/// sizes, but not yet their digests. Returns false once the ledger is frozen.
 bool LedgerKeeper::take_snapshot(Ledger& ledger) {
   const WriteGate::Pass pass(gate_, {.keys = {}, .everything = true});
   ledger.sequence = db_.GetLatestSequenceNumber();
@@ -108,7 +108,8 @@ bool LedgerKeeper::take_snapshot(Ledger& ledger) {
   return !frozen_;
 }
 
-/// Gives each file the digest of as many bytes as it had; what was read before is not read again.
+/// Gives each file the digest of as many bytes as its recorded size; bytes that were digested
+/// before are not read again.
 Status LedgerKeeper::extend_files(Ledger& ledger) {
   std::vector<std::string> names;
   uint64_t manifest_bytes = 0;
@@ -133,7 +134,8 @@ Status LedgerKeeper::extend_files(Ledger& ledger) {
                    log.name, bytes, log.bytes);
     }
     const Status extended = extend(log, folder_, bytes);
-    // One that is gone was no longer needed as it was listed, or Database::write misses it.
+    // A log that is gone was no longer needed as listed; otherwise Database::write notices that it
+    // is missing.
     if (!extended && extended.error().code != ErrorCode::NotFound) return extended;
   }
   std::erase_if(ledger.logs, [](const FilePrefix& log) { return log.bytes == 0; });

@@ -1,4 +1,4 @@
-// Writes the ledger of an open database, at most kLedgerPeriod after a change.
+// Writes the ledger of an open database at most kLedgerPeriod after a change.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace gpuemu::storage {
 
 inline constexpr std::chrono::milliseconds kLedgerPeriod{500};
 
-/// By how many records each family grows.
+/// The change in the number of records, by family.
 using RecordChanges = std::array<int64_t, kCountedFamilies>;
 
 class LedgerKeeper {
@@ -23,27 +23,27 @@ class LedgerKeeper {
   /// `db` and `gate` outlive it.
   LedgerKeeper(std::filesystem::path folder, rocksdb::DB& db, WriteGate& gate)
       : folder_(std::move(folder)), db_(db), gate_(gate) {}
-  /// Writes what is not yet written.
+  /// Writes what has not been written yet.
   ~LedgerKeeper();
   LedgerKeeper(const LedgerKeeper&) = delete;
   LedgerKeeper& operator=(const LedgerKeeper&) = delete;
 
-  /// Writes the ledger of the database as it has been opened.
+  /// Writes the ledger of the database as it was opened.
   Status start(const RecordCounts& counts);
   /// REQUIRES: the caller holds a pass of the gate.
   void add(const RecordChanges& changes);
-  /// Counts of the records. They are those on disk where the caller holds a pass of the gate for
-  /// everything; otherwise a batch that is being written may be missing.
+  /// Returns the counts of the records. They match the disk if the caller holds a pass of the gate
+  /// for everything; otherwise a batch that is being written may be missing.
   RecordCounts counts() const {
     const std::lock_guard lock(mutex_);
     return counts_;
   }
-  /// From now on the ledger stays as it is: a write failed, and the log may end with a part of it.
-  /// REQUIRES: as add.
+  /// Stops all further changes to the ledger: a write failed, and the log may end with a part of
+  /// it. REQUIRES: as for add().
   void freeze();
-  /// Says on disk that there may soon be fewer records, as long as the returned value is held.
+  /// Records on disk that there may soon be fewer records, as long as the returned value is held.
   class Shrinking;
-  /// Why the ledger could not be written, or what has happened to the files it vouches for.
+  /// Returns why the ledger could not be written, or what happened to the files that it lists.
   Status problem() const;
 
  private:
@@ -61,7 +61,7 @@ class LedgerKeeper {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // Below: guarded by mutex_.
+  // All below are guarded by mutex_.
   RecordCounts counts_{};
   size_t shrinking_ = 0;
   bool dirty_ = false, ends_ = false, frozen_ = false;
@@ -69,7 +69,7 @@ class LedgerKeeper {
   std::thread thread_;
 };
 
-/// Made before the gate is passed.
+/// Must be made before a pass of the gate is taken.
 class LedgerKeeper::Shrinking {
  public:
   explicit Shrinking(LedgerKeeper& keeper) : keeper_(keeper) {

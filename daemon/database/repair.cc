@@ -1,6 +1,6 @@
-// Copies every readable record to a new database and makes its index anew. What RocksDB cannot
-// reach, because it does not know its tables any more or one of them cannot be opened, is looked
-// for in the tables one by one.
+// Copies every readable record to a new database and rebuilds its index. Records that RocksDB
+// cannot reach, because it no longer knows its tables or cannot open one of them, are searched for
+// table by table.
 #include "daemon/database/repair.h"
 
 #include <algorithm>
@@ -29,8 +29,8 @@ constexpr size_t kBatchBytes = size_t{1} << 20;
 
 constexpr size_t number_of(Family family) { return static_cast<size_t>(family); }
 
-/// Knows the records that the index names, with their stamps: an older record was replaced, and one
-/// without an entry was deleted.
+/// The records that the index names, with their stamps: an older record has been replaced, and one
+/// without an entry has been deleted.
 class Named {
  public:
   void learn(std::string_view whole, std::string_view record) {
@@ -45,7 +45,8 @@ class Named {
     stamp = std::max(stamp, ~number);
   }
 
-  /// Whether the record may be the one that was there last. `all` says that all entries are known.
+  /// Returns whether the record may be the last version stored. `all` means that all index entries
+  /// are known.
   bool allows(Family family, std::string_view whole, std::string_view value, bool all) const {
     if (family != Family::Results && family != Family::Failures) return true;
     const auto [prefix, key] = split_key(whole);
@@ -64,12 +65,12 @@ class Named {
   std::unordered_map<std::string, uint64_t> stamps_;
 };
 
-/// The new database.
+/// The new database that records are copied to.
 class Copy {
  public:
   Copy(OpenedRocks& to, const fs::path& folder) : to_(to), folder_(folder) {}
 
-  /// Adds a record that is what it was when it was stored; another is left out.
+  /// Adds a record if it is as it was stored; leaves it out otherwise.
   Status put(Family family, std::string_view whole, std::string_view value) {
     const auto [prefix, key] = split_key(whole);
     if (!is_readable(family, key, value)) return ok_status();
@@ -134,12 +135,12 @@ class Copy {
   RecordCounts counts_{};
 };
 
-/// Where a damaged database's records are looked for.
+/// Finds the records of a damaged database.
 class Salvage {
  public:
   Salvage(const fs::path& folder, Copy& copy) : folder_(folder), copy_(copy) {}
 
-  /// `knows_tables`: RocksDB's list of them is as it was written.
+  /// `knows_tables`: RocksDB's list of its tables is intact.
   Status run(bool knows_tables) {
     if (knows_tables) {
       if (const auto rocks = open_to_read(folder_, Reading::Whatever)) {
@@ -163,7 +164,8 @@ class Salvage {
     return take(rocks, true);
   }
 
-  /// Takes the families that are not complete. `if_absent`: what is known already is newer.
+  /// Takes the families that are not complete. `if_absent`: records that are known already are
+  /// newer.
   Status take(const OpenedRocks& rocks, bool if_absent) {
     GPUEMU_TRY(take(rocks, Family::Index, if_absent));
     for (size_t i = 0; i < kFamilyCount; ++i) {
@@ -216,7 +218,7 @@ Result<RecordCounts> rebuild(const fs::path& folder, const fs::path& fresh,
     GPUEMU_TRY(copy.end());
     kept = copy.counts();
   }
-  const auto database = GPUEMU_TRY(Database::open(fresh));  // Makes its ledger.
+  const auto database = GPUEMU_TRY(Database::open(fresh));  // Opening creates its ledger.
   const StorageReportReply report = database->verify();
   if (report.state == StorageState::Whole && report.readable == by_kind(kept)) return kept;
   return error(ErrorCode::Internal, "what was saved of {} is not whole; please report this",
@@ -235,7 +237,7 @@ Result<StorageReportReply> repair(const fs::path& folder, StorageReportReply fou
   found.readable = by_kind(*kept);
   found.lost = 0;
   for (auto& [kind, count] : found.expected) {
-    count = std::max(count, found.readable[kind]);  // Where the ledger is damaged it is not known.
+    count = std::max(count, found.readable[kind]);  // A damaged ledger does not give the count.
     found.lost += count - found.readable[kind];
   }
   if (dry_run) return found;

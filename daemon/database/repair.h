@@ -1,4 +1,4 @@
-// Makes a database of what can be read of a damaged one.
+// Rebuilds a database from what can be read of a damaged one.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace gpuemu::storage {
 
-/// Puts a database of all that can be read in the place of `folder`, which is kept under another
-/// name. `found` is what verifying it said, and says damaged. With `dry_run` nothing is replaced;
-/// the reply says what would be lost. No process may have the database open.
+/// Replaces `folder` by a database of everything that can be read; the old folder is kept under
+/// another name. `found` is the result of the verification, which reported damage. With `dry_run`
+/// nothing is replaced; the reply lists what would be lost. No process may have the database open.
 Result<StorageReportReply> repair(const std::filesystem::path& folder, StorageReportReply found,
                                   bool dry_run);
 

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the new folder until the old one has its own name: where that is.
+/// A file in the new folder that holds the place of the old one, until that has its final name.
 constexpr char kMarkerName[] = "REPLACES";
 
 Status remove_marker(const fs::path& folder) {
@@ -85,13 +85,13 @@ Status finish_replacing(const fs::path& named) {
   std::error_code failed;
   fs::remove_all(folder.native() + kTablesSuffix, failed);
   const auto kept = read_file(folder / kMarkerName, kPathBytesMax);
-  if (kept) {  // It is in place.
+  if (kept) {  // The old folder has its final name.
     if (fs::exists(left, failed)) GPUEMU_TRY(move_folder(left, *kept));
     return remove_marker(folder);
   }
   if (!fs::exists(left, failed)) return ok_status();
   const bool is_whole = fs::exists(left / kMarkerName, failed);
-  if (is_whole && !fs::exists(folder, failed)) {  // The second of two moves.
+  if (is_whole && !fs::exists(folder, failed)) {  // The second of two moves is missing.
     GPUEMU_TRY(move_folder(left, folder));
     return remove_marker(folder);
   }

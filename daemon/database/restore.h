@@ -1,4 +1,4 @@
-// Puts a backup in the place of a database.
+// Replaces a database by a backup.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace gpuemu::storage {
 
-/// Copies `backup`, which is whole, to the place of `folder`. Returns where what was there is kept;
-/// "" where there was nothing. No process may have either open.
+/// Copies `backup`, which must be intact, to the place of `folder`. Returns where the previous
+/// content is kept; "" if there was none. No process may have either open.
 Result<std::filesystem::path> restore(const std::filesystem::path& folder,
                                       const std::filesystem::path& backup);
 

@@ -22,20 +22,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Together below kReserveBytes of database.cc, so that what was accepted can always be written out.
+// Their sum stays below kReserveBytes of database.cc, so that accepted writes can always be written
+// out.
 constexpr size_t kBufferBytes = size_t{8} << 20;
 constexpr size_t kAllBuffersBytes = size_t{16} << 20;
-// Filters of keys: the part of a buffer, which has 20,000 results, and of a table.
+// Bloom filters of keys: the share of a buffer, which holds 20,000 results, and the bits per key of
+// a table.
 constexpr double kFilterShare = 0.01, kFilterBitsPerKey = 10;
 
-/// Takes the messages of a database that is only read: by default they go to a file beside it.
+/// Discards the messages of a database that is only read: by default they go to a file beside it.
 class NoLog : public rocksdb::Logger {
  public:
   using rocksdb::Logger::Logv;
   void Logv(const char*, va_list) override {}
 };
 
-/// Counts what ends the use of a log.
+/// Counts the events that end the use of a log.
 class LogCounter : public rocksdb::EventListener {
  public:
   explicit LogCounter(std::shared_ptr<std::atomic<uint64_t>> begun) : begun_(std::move(begun)) {}
@@ -48,13 +50,13 @@ class LogCounter : public rocksdb::EventListener {
 rocksdb::Options options() {
   rocksdb::Options options;
   options.keep_log_file_num = 4;
-  options.max_open_files = 256;  // Leaves descriptors of the daemon to workers and clients.
-  // There are few files: threads and their properties would only delay the start.
+  options.max_open_files = 256;  // Leaves file descriptors of the daemon to workers and clients.
+  // There are few files: threads and file statistics would only delay the start.
   options.max_file_opening_threads = 1;
   options.skip_stats_update_on_db_open = true;
   options.manifest_preallocation_size = size_t{64} << 10;
   options.db_write_buffer_size = kAllBuffersBytes;
-  // The default stops at the first damaged record of a log and goes on as if there were no more.
+  // The default stops at the first damaged record of a log and continues as if there were no more.
   options.wal_recovery_mode = rocksdb::WALRecoveryMode::kTolerateCorruptedTailRecords;
   options.track_and_verify_wals_in_manifest = true;
   return options;
@@ -64,7 +66,8 @@ rocksdb::ColumnFamilyDescriptor family_of(const std::string& name) {
   rocksdb::ColumnFamilyOptions options;
   if (name == rocksdb::kDefaultColumnFamilyName) return {name, options};
   options.write_buffer_size = kBufferBytes;
-  // Before a record is written its key is looked up, and most are new: filters say so at once.
+  // Each key is looked up before its record is written, and most are new: filters find that out
+  // without a search.
   options.memtable_whole_key_filtering = true;
   options.memtable_prefix_bloom_size_ratio = kFilterShare;
   rocksdb::BlockBasedTableOptions tables;
@@ -96,7 +99,8 @@ OpenedRocks opened(rocksdb::DB* db, const std::vector<rocksdb::ColumnFamilyHandl
   return rocks;
 }
 
-/// The disk, a quota or a limit of the process. RocksDB knows the first by its code alone.
+/// Returns whether the disk, a quota or a limit of the process is exhausted. RocksDB recognizes
+/// only the first by its code.
 bool is_out_of_space(const rocksdb::Status& status, const std::string& text) {
   return status.IsNoSpace() ||
          (status.IsIOError() && (text.find(std::strerror(ENOSPC)) != std::string::npos ||
@@ -195,7 +199,7 @@ Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading re
 
 namespace {
 
-/// The number in "000012.sst"; 0 in other names.
+/// Returns the number in "000012.sst"; 0 for other names.
 uint64_t number_of_file(const fs::path& file) {
   const std::string stem = file.stem().string();
   uint64_t number = 0;
@@ -203,9 +207,9 @@ uint64_t number_of_file(const fs::path& file) {
   return number;
 }
 
-/// Families are found by their tables; what a log holds of one without any would be passed over. So
-/// each that has none gets a table with an empty key, as long as families have the numbers that a
-/// new database gives them.
+/// RocksDB finds families by their tables, and ignores what a log holds of a family without one. So
+/// this adds a table with an empty key for each family that has none, provided that families have
+/// the ids that a new database gives them.
 Status add_tables_of_families(const fs::path& scratch) {
   std::set<std::string> found;
   uint64_t last = 0;

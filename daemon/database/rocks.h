@@ -16,20 +16,21 @@
 
 namespace gpuemu::storage {
 
-/// RocksDB's statuses become errors here and nowhere else.
+/// Converts a RocksDB status to an error; all conversions happen here.
 Error error_of(const rocksdb::Status& status, const std::filesystem::path& folder);
 
-/// The file that a message of RocksDB is about, "" where it names none, and what is wrong with it.
+/// Returns the file that a RocksDB message refers to, "" if it names none, and the problem.
 FileProblem problem_of(const rocksdb::Status& status, const std::filesystem::path& folder);
-/// Whether stored bytes are not what was written, or a file of the database is gone.
+/// Returns whether stored bytes were altered or a file of the database is gone.
 bool is_damage(const rocksdb::Status& status);
 
 /// An open database with the handles of its families.
 struct OpenedRocks {
   std::unique_ptr<rocksdb::DB> db;
-  std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> handles{};  ///< Null: it has none.
-  /// How often RocksDB has begun another buffer, and with it another log. Null where nothing is
-  /// written.
+  /// Null: the database lacks the family.
+  std::array<rocksdb::ColumnFamilyHandle*, kFamilyCount> handles{};
+  /// How often RocksDB has begun another buffer, and with it another log. Null if the database is
+  /// open for reading only.
   std::shared_ptr<const std::atomic<uint64_t>> logs_begun;
 
   OpenedRocks() = default;
@@ -38,26 +39,26 @@ struct OpenedRocks {
   ~OpenedRocks();
 };
 
-/// Makes what is missing. RocksDB deletes files that it has no use for.
+/// Opens the database and creates what is missing. RocksDB deletes files that it does not need.
 Result<OpenedRocks> open_to_write(const std::filesystem::path& folder);
 
 enum class Reading {
-  Strict,    ///< Anything that was not written whole, but the end of the newest log, is an error.
-  Whatever,  ///< All that can be read.
+  Strict,    ///< Incomplete data is an error, except at the end of the newest log.
+  Whatever,  ///< Reads everything that can be read.
 };
-/// Changes no file and makes none.
+/// Opens the database without changing or creating any file.
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading);
 
-/// At the end of a `scratch` that lies beside the folder; one that a killed process left is
-/// removed.
+/// The suffix of `scratch` folders beside the database folder; one that a killed process left
+/// behind is removed.
 inline constexpr char kTablesSuffix[] = ".tables";
-/// Makes `scratch` a database of all tables and logs of `folder` that can be read as a whole,
-/// without asking which of them belong to it. Families may have a record without a key that was
-/// none of theirs.
+/// Makes `scratch` a database of all tables and logs of `folder` that can be read as a whole, no
+/// matter whether they belong to it. Families may contain a record with an empty key that is not
+/// theirs.
 Status gather_tables(const std::filesystem::path& folder, const std::filesystem::path& scratch);
 
-/// What can be read of each family. Where `first_problem` is not null it gets the first that was
-/// met.
+/// Counts the readable records of each family. Stores the first problem in `first_problem`, unless
+/// that is null.
 RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem,
                            const rocksdb::ReadOptions& options = {});
 

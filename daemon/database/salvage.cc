@@ -1,5 +1,5 @@
-// A block that cannot be read makes every search fail that ends in it. The next record behind it is
-// found by searching for texts in ascending order, first with steps of a whole branch of keys, then
+// A block that cannot be read makes every search that ends in it fail. The next record after it is
+// found by searching for texts in ascending order, first in steps of a whole branch of keys, then
 // within the last branch that fails.
 #include "daemon/database/salvage.h"
 
@@ -10,7 +10,7 @@ namespace gpuemu::storage {
 namespace {
 
 constexpr size_t kBytes = 256;
-/// Texts are told apart by no more bytes than keys have that differ; names in keys are short.
+/// The longest prefix of keys that is compared; names in keys are short.
 constexpr size_t kTextBytesMax = 128;
 
 using OpenIterator = std::function<std::unique_ptr<rocksdb::Iterator>()>;
@@ -19,12 +19,13 @@ class Search {
  public:
   Search(const OpenIterator& open, std::string last) : open_(open), last_(std::move(last)) {}
 
-  /// At the next record behind `last` that can be read, or at the end; null when no search
+  /// Returns an iterator at the next readable record after `last`, or at the end; null if no search
   /// succeeds.
   std::unique_ptr<rocksdb::Iterator> run() {
     std::string good = first_good();
     if (good.empty()) return nullptr;
-    // What lies between the last text that fails and the one that does not begins with the former.
+    // Everything between the last text that fails and the first that succeeds begins with the
+    // former.
     while (!bad_.empty() && bad_.size() < kTextBytesMax) {
       const std::string better = first_good_below(bad_);
       if (better.empty()) break;
@@ -34,14 +35,15 @@ class Search {
   }
 
  private:
-  /// An iterator that a damaged block has stopped may also fail for texts behind it.
+  /// Opens a new iterator, because one that a damaged block has stopped may also fail for texts
+  /// after it.
   bool finds(const std::string& text) {
     at_ = open_();
     at_->Seek(text);
     return at_->status().ok();
   }
 
-  /// Behind `last`, from its own branch of keys outwards; "" when there is none.
+  /// Searches after `last`, from its own branch of keys outwards; returns "" if there is none.
   std::string first_good() {
     bad_ = last_;
     for (size_t length = last_.size() + 1; length-- > 0;) {
@@ -61,7 +63,7 @@ class Search {
     for (size_t byte = 0; byte < kBytes; ++byte) {
       std::string text = branch + static_cast<char>(byte);
       if (text > last_ && finds(text)) {
-        // The branch itself fails; another one below it has the boundary, unless it is here.
+        // The branch itself fails, so the boundary lies in a branch below it, unless it is here.
         bad_ = before == branch ? "" : before;
         return text;
       }
@@ -74,7 +76,7 @@ class Search {
   const OpenIterator& open_;
   const std::string last_;
   std::unique_ptr<rocksdb::Iterator> at_;
-  std::string bad_;  ///< The last text that was searched for in vain.
+  std::string bad_;  ///< The last text whose search failed.
 };
 
 }  // namespace

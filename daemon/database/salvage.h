@@ -1,4 +1,4 @@
-// Reads what can be read of a family whose tables are damaged in places.
+// Reads the readable records of a family whose tables are damaged in places.
 #pragma once
 
 #include <functional>
@@ -8,13 +8,13 @@
 
 namespace gpuemu::storage {
 
-/// What reading a family came to.
+/// The result of reading a family.
 struct Salvaged {
-  rocksdb::Status problem;  ///< The first that was met.
-  bool to_the_end = true;   ///< False: nothing behind some record can be read.
+  rocksdb::Status problem;  ///< The first problem found.
+  bool to_the_end = true;   ///< False: nothing after some record can be read.
 };
 
-/// Calls with every record that can be read, in order of key. Steps over damaged blocks.
+/// Calls `visit` with every readable record, in order of key. Skips damaged blocks.
 Salvaged read_all(rocksdb::DB& db, const rocksdb::ReadOptions& options,
                   rocksdb::ColumnFamilyHandle* family,
                   const std::function<void(std::string_view key, std::string_view value)>& visit);

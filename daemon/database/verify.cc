@@ -11,7 +11,7 @@
 namespace gpuemu::storage {
 namespace {
 
-/// The sum over all kinds of what is expected and cannot be read.
+/// Sums up, over all kinds, the records that are expected and cannot be read.
 void judge(StorageReportReply& report) {
   for (const auto& [kind, count] : report.expected) {
     report.lost += count - std::min(count, report.readable[kind]);
@@ -37,7 +37,7 @@ class Verifier {
       rocksdb::SstFileReader reader{rocksdb::Options()};
       auto status = reader.Open((folder_ / name).native());
       if (status.ok()) status = reader.VerifyChecksum(rocksdb::ReadOptions());
-      // A compaction may have replaced it since it was listed.
+      // A compaction may have replaced the table since it was listed.
       if (!status.ok() && is_live(table.name)) add(name, problem_of(status, folder_).problem);
     }
   }
@@ -63,7 +63,7 @@ class Verifier {
     problems_.push_back({std::move(name), std::move(problem)});
   }
 
-  /// Adds it unless its file is told already.
+  /// Adds the problem unless one of its file is reported already.
   void add_problem(Family family, const rocksdb::Status& status) {
     FileProblem problem = problem_of(status, folder_);
     if (problem.name.empty()) problem.name = kFamilyNames[static_cast<size_t>(family)];
@@ -96,7 +96,7 @@ class Verifier {
     return readable;
   }
 
-  /// How many index entries a result or failure lacks.
+  /// Returns how many index entries a result or failure lacks.
   uint64_t missing_entries(Family family, std::string_view prefix, std::string_view key,
                            std::string_view value) {
     if (family != Family::Results && family != Family::Failures) return 0;

@@ -1,4 +1,4 @@
-// Reads everything that a database holds.
+// Reads everything in a database.
 #pragma once
 
 #include <map>
@@ -13,24 +13,25 @@
 
 namespace gpuemu::storage {
 
-/// Reads every table, record and index entry, as they are in `snapshot` (null: now). `problems` are
-/// known already. Without `expected` all records that are found are those there should be.
+/// Reads every table, record and index entry, as of `snapshot` (null: now). `problems` are known
+/// already. Without `expected`, the records that are found count as complete.
 StorageReportReply verify_records(const OpenedRocks& rocks, const std::filesystem::path& folder,
                                   const rocksdb::Snapshot* snapshot,
                                   const std::optional<RecordCounts>& expected,
                                   std::vector<FileProblem> problems);
 
-/// The prefix of the project, with its '/', and the rest. A key without a project has no prefix.
+/// Splits a key into the prefix of the project, with its '/', and the rest. A key without a project
+/// has no prefix.
 std::pair<std::string_view, std::string_view> split_key(std::string_view whole);
-/// Whether a record (its key without the prefix) is as it may have been stored.
+/// Returns whether a record (its key without the prefix) is well-formed.
 bool is_readable(Family family, std::string_view key, std::string_view value);
 std::map<std::string, uint64_t> by_kind(const RecordCounts& counts);
 
-/// What the report says cannot be read, by kind.
+/// Returns what the report lists as unreadable, by kind.
 RecordCounts lacking(const StorageReportReply& report);
 
-/// For a database that RocksDB does not open: what is known of its records. Nothing `expected`: as
-/// many as there are.
+/// Reports what is known about the records of a database that RocksDB does not open. Without
+/// `expected`, the number of records is unknown.
 StorageReportReply unopened_report(const std::optional<RecordCounts>& expected,
                                    const RecordCounts& readable, std::vector<FileProblem> problems);
 

@@ -1,4 +1,4 @@
-// Lets batches that write different keys pass side by side, as RocksDB syncs them together, and
+// Admits batches that write different keys concurrently, because RocksDB syncs them together, and
 // those with a key in common one after the other.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace gpuemu::storage {
 
 class WriteGate {
  public:
-  /// What one batch writes.
+  /// The keys that one batch writes.
   struct Claim {
-    /// Hashes of them: two that are equal by chance only wait for each other.
+    /// Hashes of the keys; two keys with the same hash by chance only wait for each other.
     std::vector<uint64_t> keys;
-    bool everything = false;  ///< Ranges: no other batch may be under way.
+    bool everything = false;  ///< The batch writes ranges: no other batch may be in progress.
   };
 
   /// Held while a batch is written.
@@ -39,7 +39,7 @@ class WriteGate {
     std::unique_lock lock(mutex_);
     if (claim.everything) {
       changed_.wait(lock, [&] { return !closed_; });
-      closed_ = true;  // Later ones wait, so that this one's turn comes.
+      closed_ = true;  // Later batches wait, so that this one gets its turn.
       changed_.wait(lock, [&] { return under_way_.empty(); });
     } else {
       changed_.wait(lock, [&] { return !closed_ && !meets_another(claim); });
@@ -52,7 +52,7 @@ class WriteGate {
     std::erase(under_way_, &claim);
     changed_.notify_all();
   }
-  /// REQUIRES: mutex_ is held. Few batches are under way at once, most often none.
+  /// Few batches are in progress at once, usually none. REQUIRES: mutex_ is held.
   bool meets_another(const Claim& claim) const {
     return std::ranges::any_of(under_way_, [&](const Claim* other) {
       return std::ranges::find_first_of(claim.keys, other->keys) != claim.keys.end();

@@ -50,7 +50,7 @@ PlanTensor* find_tensor(ExecutionPlan& plan, const std::string& name) {
   return found == plan.tensors.end() ? nullptr : &*found;
 }
 
-/// The output's arguments get the input's memory; the output itself goes.
+/// Gives the output's arguments the memory of the input, and removes the output.
 void share_memory(const DerivedCase& derived, ExecutionPlan& plan) {
   PlanTensor* input = find_tensor(plan, derived.in_place_input);
   PlanTensor* output = find_tensor(plan, derived.in_place_output);
@@ -67,7 +67,7 @@ void share_memory(const DerivedCase& derived, ExecutionPlan& plan) {
   }
 }
 
-/// The host may have another 0.1 than the kernel.
+/// Moves scalar parameters to a neighbouring value: host and kernel may round 0.1 differently.
 void nudge_scalars(uint64_t draw, ExecutionPlan& plan) {
   Stream stream(draw, 0, "error_scale/scalars");
   for (PlanLaunch& launch : plan.launches) {
@@ -105,7 +105,7 @@ Result<BuiltPlan> DerivedRuns::build(const DerivedCase& derived, const Target& t
   if (!built) return built;
   ExecutionPlan& plan = built->plan;
   plan.runs = 1;
-  // The case itself was checked for races and the like; only other sizes can show more of them.
+  // The case itself was checked for races and similar faults; only other sizes can reveal more.
   const bool same_sizes = derived.plan.op == request_.op.name &&
                           derived.plan.dims == request_.plan.dims && derived.launch == nullptr &&
                           derived.in_place_input.empty();
@@ -198,13 +198,13 @@ Result<NamedTensors> DerivedRuns::outputs_of(const DerivedCase& derived, const B
 }
 
 Result<NamedTensors> DerivedRuns::run_sparse(const DerivedCase& derived, const Target& target) {
-  // Without rounding the question is the same: it is one of places.
+  // Shadows are not needed: the question is where elements lie, which rounding does not change.
   if (outputs_ != Outputs::Computed) {
     return error(ErrorCode::Unsupported, "a huge run has no shadows");
   }
   auto built =
       build_plan(request_.config, *target.kernel, *target.prepared, *target.op, derived.plan);
-  // "i32:n" of what 32 bits cannot hold: the kernel does not take such sizes.
+  // An argument such as "i32:n" does not fit 32 bits: the kernel does not take such sizes.
   if (!built) return error(ErrorCode::Unsupported, "{}", built.error().message);
   repeat_tensors(derived, *built);
   GPUEMU_TRY(upload(derived, *built));

@@ -16,39 +16,39 @@ namespace gpuemu {
 struct PreparedKernel;
 struct Slot;
 
-/// Runs the kernel on whatever the relations of a case need, on one slot.
+/// Runs the kernel on all derived cases that the relations of a case need, on one slot.
 class DerivedRuns {
  public:
-  /// Outputs of the runs that count: the computed ones, those without any rounding but their own,
-  /// or those as float64.
+  /// Which outputs of the runs are used: the computed ones, those with no rounding but that of the
+  /// outputs, or the latter as float64.
   enum class Outputs : uint8_t { Computed, Exact, Wide };
   DerivedRuns(const CaseRequest& request, Slot& slot, Outputs outputs)
       : request_(request), slot_(slot), outputs_(outputs) {}
 
   Result<NamedTensors> run(const DerivedCase& derived);
-  /// The bounds of the runs' shadows go there, and are those of underflow alone.
+  /// Stores the bounds of the runs' shadows in `bounds`, which then cover underflow only.
   void keep_underflow(NamedTensors& bounds);
-  /// The same, of ShadowErrors::Fusable.
+  /// The same for ShadowErrors::Fusable.
   void keep_fusable(NamedTensors& bounds);
-  /// What the runs compute goes there too.
+  /// Also stores the computed outputs of the runs.
   void keep_computed(NamedTensors& computed) { computed_ = &computed; }
   void nudge(uint64_t draw) { nudge_ = draw; }
   void move_constants(uint64_t draw) { moved_constants_ = draw; }
 
-  /// Checks relations on the case with these outputs; they and this object outlive the checker. It
-  /// says Cancelled where a run failed: see take_failures().
+  /// Returns a checker of relations on the case with these outputs, which must outlive it, as must
+  /// this object. The checker returns Cancelled if a run failed: see take_failures().
   RelationChecker checker_for(const NamedTensors& outputs);
-  /// Names the relation for messages of the runs that follow.
+  /// Names the relation in the messages of the runs that follow.
   void begin(const InvariantSpec& spec) { relation_ = describe_relation(spec); }
-  /// What the runs themselves got wrong since it was asked last, faults for example.
+  /// Returns and clears the findings of the runs themselves, such as faults.
   std::vector<ValidationFailure> take_failures() { return std::exchange(failures_, {}); }
-  /// Floats of all runs that rounding to a whole number decided by their last digits.
+  /// The number of floats, in all runs, whose rounding to a whole number their last digits decided.
   uint64_t close_roundings() const { return close_roundings_; }
   /// ShadowReport::lost_comparisons of all runs.
   uint64_t lost_comparisons() const { return lost_comparisons_; }
 
  private:
-  /// What runs: the case's own kernel, or one of another op.
+  /// The kernel to run: the case's own, or one of another op.
   struct Target {
     const OpConfig* op = nullptr;
     const KernelConfig* kernel = nullptr;
@@ -59,7 +59,7 @@ class DerivedRuns {
   Result<BuiltPlan> build(const DerivedCase& derived, const Target& target) const;
   Status upload(const DerivedCase& derived, const BuiltPlan& built);
   Status execute(const Target& target, const ExecutionPlan& plan);
-  /// Keeps the finding and says so.
+  /// Stores the finding and returns the error that points to it.
   Error failed(ValidationFailure finding);
   Result<NamedTensors> outputs_of(const DerivedCase& derived, const BuiltPlan& built);
   Result<NamedTensors> run_sparse(const DerivedCase& derived, const Target& target);

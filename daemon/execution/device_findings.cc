@@ -1,4 +1,4 @@
-// Findings of devices and of the harness in the words of a result.
+// Converts findings of devices and of the harness to findings of a result.
 #include "daemon/execution/device_findings.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// What the result of a case calls a finding; nothing for a note.
+/// Returns the kind of finding for the result of a case; nothing for a note.
 std::optional<FindingKind> finding_kind(DeviceFindingKind kind) {
   switch (kind) {
 #define GPUEMU_DEVICE_FINDING(kind, name, effect, finding) \
@@ -27,7 +27,7 @@ std::optional<FindingKind> finding_kind(DeviceFindingKind kind) {
 
 ValidationFailure from_device(const DeviceFinding& finding, FindingKind kind) {
   ValidationFailure failure{.kind = kind, .message = finding.message};
-  // Looked for where this invariant is declared, and nowhere else.
+  // The device looks for this only if the invariant is declared.
   if (finding.kind == DeviceFindingKind::WrittenTwice) {
     failure.message = "invariant written_once: " + failure.message;
   }
@@ -94,7 +94,7 @@ ValidationFailure from_harness(const HarnessFinding& finding) {
   return failure;
 }
 
-/// Whether a fault kept a later launch from its turn: then no launch has written the outputs.
+/// Returns whether a fault prevented a later launch: then no launch has written the outputs.
 bool ended_early(const ExecutionReport& report, const std::vector<PlanLaunch>& launches) {
   if (launches.empty()) return false;
   const auto before_last = std::span(launches).first(launches.size() - 1);
@@ -195,7 +195,7 @@ Result<Next> collect_faults(CaseWork& work) {
     failures = findings_before_values(*kernel);
     work.instructions = kernel->thread_instructions;
     report.printed = kernel->printed;
-    // Hardware counts no instructions and sees no writes.
+    // Hardware does not count instructions and does not observe writes.
     if (work.instructions > 0 && work.built.plan.sanitize.has(DeviceCheck::Writes)) {
       report.notes.insert(CaseNote::WrittenOnce);
     }
@@ -213,7 +213,7 @@ Result<Next> collect_faults(CaseWork& work) {
   }
   const bool is_void =
       outputs_are_void(failures) || (kernel && ended_early(*kernel, work.built.plan.launches));
-  // An export names what is expected even where the outputs mean nothing.
+  // An export shows the expected values even if the outputs are meaningless.
   return is_void && !work.wants(Extra::Export) ? Next::SkipValues : Next::Continue;
 }
 

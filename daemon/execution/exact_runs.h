@@ -1,4 +1,4 @@
-// Further runs of a case's kernel, without any rounding.
+// Runs a case's kernel again, without any rounding.
 #pragma once
 
 #include "common/base/result.h"
@@ -9,47 +9,49 @@ namespace gpuemu {
 struct CaseRequest;
 struct Slot;
 
-/// The outputs of the case's kernel on these inputs as they would be without any rounding, float64
-/// where they are floats. Cancelled when the run fails. The arena holds other tensors afterwards.
+/// Returns the outputs of the case's kernel for these inputs as they would be without any rounding;
+/// floats as float64. Cancelled if the run fails. The arena holds other tensors afterwards.
 Result<NamedTensors> run_exactly(const CaseRequest& request, Slot& slot,
                                  const NamedTensors& inputs);
 
-/// What run_exactly() gives with scalar parameters and what ShadowConfig::nudge names moved by a
-/// unit in the last place, by chance of `draw`, which is not 0.
+/// Like run_exactly(), with the scalar parameters and the values that ShadowConfig::nudge names
+/// moved by one unit in the last place. `draw`, which is not 0, seeds the random choice.
 Result<NamedTensors> run_nudged(const CaseRequest& request, Slot& slot, const NamedTensors& inputs,
                                 uint64_t draw);
 
-/// What run_exactly() gives with scalar parameters and constants of the kernel that were rounded
-/// moved by a unit in the last place, by chance of `draw`, which is not 0.
+/// Like run_exactly(), with the scalar parameters and the rounded constants of the kernel moved by
+/// one unit in the last place. `draw`, which is not 0, seeds the random choice.
 Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& slot,
                                               const NamedTensors& inputs, uint64_t draw);
 
-/// How many floats of the case lie so close between two whole numbers that rounding them to one is
-/// a matter of their last digits (ShadowReport::close_roundings). Errors as run_exactly().
+/// Returns how many floats of the case lie so close to the middle between two whole numbers that
+/// their last digits decide the rounding (ShadowReport::close_roundings). Errors as for
+/// run_exactly().
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot);
 
-/// The same of floats that another whole number may come of where a compiler fuses products with
-/// sums, and what the case gives on the slot, which fuses none. Errors as run_exactly().
+/// The same count for floats that may round to another whole number if a compiler fuses products
+/// with sums, and the case's outputs on the slot, which does not fuse. Errors as for run_exactly().
 struct FusableRun {
   uint64_t roundings = 0;
   NamedTensors computed;
 };
 Result<FusableRun> fusable_roundings(const CaseRequest& request, Slot& slot);
 
-/// How many floats of the case become another whole number because results before them are too
-/// small for their type, by however much; UINT64_MAX where a comparison comes out otherwise because
-/// of that, of which any may follow. Errors as run_exactly().
+/// Returns how many floats of the case round to a different whole number because earlier results
+/// are too small for their type, by whatever amount. UINT64_MAX if a comparison is decided
+/// differently because of that, since any number of values may depend on it. Errors as for
+/// run_exactly().
 Result<uint64_t> underflown_roundings(const CaseRequest& request, Slot& slot);
 
-/// How far a compiler that fuses products with sums may take the case's outputs from those of a
-/// slot that does not: float64, of float outputs. Errors as run_exactly().
+/// Returns how far a compiler that fuses products with sums may move the case's float outputs from
+/// those of a slot that does not, as float64. Errors as for run_exactly().
 Result<NamedTensors> moves_by_fusing(const CaseRequest& request, Slot& slot);
 
-/// What run_exactly() gives, and how far from it results too small for their type may have taken
-/// the computed values; nothing of float outputs that no float instruction made.
+/// The result of run_exactly(), and how far underflow may have moved the computed values from it;
+/// the latter is missing for float outputs that no float instruction made.
 struct ExactRun {
   NamedTensors values, underflow;  ///< Both float64.
-  NamedTensors computed;           ///< What the slot gives with rounding.
+  NamedTensors computed;           ///< The outputs of the slot with rounding.
 };
 Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
                                    const NamedTensors& inputs);

@@ -13,8 +13,8 @@ namespace {
 
 std::string shortest_number(double value) { return fmt::format("{}", value); }
 
-/// The real argument that is this attr and nothing else, also in a structure; null where there is
-/// none.
+/// Returns the real-valued argument that is exactly this attr, also within a structure; null if
+/// there is none.
 const LaunchSpec::Arg* find_real(const std::vector<LaunchSpec::Arg>& args,
                                  const std::string& name) {
   for (const LaunchSpec::Arg& arg : args) {
@@ -25,7 +25,7 @@ const LaunchSpec::Arg* find_real(const std::vector<LaunchSpec::Arg>& args,
   return nullptr;
 }
 
-/// What the kernel gets of an attr: 0.1 is another number in float32.
+/// Returns an attr's value as the kernel gets it: 0.1 is a different number in float32.
 double as_passed(const CaseRequest& request, const std::string& name, double value) {
   for (const LaunchSpec& launch : request.kernel.launches) {
     const LaunchSpec::Arg* arg = find_real(launch.args, name);
@@ -67,8 +67,8 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   return out;
 }
 
-/// Waits for the answer. Asks a second time where Python was ended from outside while it started,
-/// or could not be started: that time the error says which.
+/// Waits for the answer. Tries a second time if Python was killed from outside while it started, or
+/// could not be started; the second error then says which.
 Result<ReferenceReply> finish_reference(CaseWork& work, const Status& asked) {
   ReferenceProcess& reference = work.slot.reference;
   auto reply = asked ? reference.finish() : Result<ReferenceReply>(asked.error());
@@ -83,7 +83,8 @@ Result<Next> execute(CaseWork& work) {
   const CaseRequest& request = work.request;
   Execution& execution = work.execution;
   const bool refers = !request.op.reference.empty();
-  // First the one that does not wait: a fresh Python starts while the worker starts and loads.
+  // The reference begins first, because it does not wait: a fresh Python starts while the worker
+  // starts and loads.
   const Status asked =
       refers ? work.slot.reference.begin(reference_request(request, work.built)) : ok_status();
   WorkerSeat& worker = work.slot.worker;
@@ -97,7 +98,7 @@ Result<Next> execute(CaseWork& work) {
   }
   GPUEMU_TRY(work.slot.arena.refresh());
   if (!execution.kernel && execution.kernel.error().code == ErrorCode::Internal) {
-    return execution.kernel.error();  // The machine's fault: it says nothing about the kernel.
+    return execution.kernel.error();  // A fault of the host says nothing about the kernel.
   }
   return Next::Continue;
 }

@@ -10,8 +10,9 @@
 namespace gpuemu {
 namespace {
 
-// Every n-th case of an op runs after a warmup run (ExecutionPlan::warmup), the second one first:
-// what a kernel keeps between launches it keeps for all cases. Without a reference every case does.
+// Every n-th case of an op runs after a warmup run (ExecutionPlan::warmup), starting with the
+// second: a kernel that keeps state between launches does so in all cases. Without a reference,
+// every case has a warmup run.
 constexpr uint64_t kWarmupEvery = 4, kWarmupFirst = 1;
 
 Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& arena) {
@@ -30,7 +31,7 @@ Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& are
   return ok_status();
 }
 
-/// Whether some launch gets an input: without one, other inputs give the same outputs.
+/// Returns whether any launch gets an input; without one, other inputs give the same outputs.
 bool launches_take_inputs(const CaseRequest& request) {
   return std::ranges::any_of(request.kernel.launches, [&](const LaunchSpec& launch) {
     return std::ranges::any_of(launch.args, [&](const LaunchSpec::Arg& arg) {

@@ -16,7 +16,7 @@ struct KeptInput {
   Tensor values;
 };
 
-/// Writes changed inputs into the arena; returns the values that they replace.
+/// Writes changed inputs into the arena; returns the values that they replaced.
 Result<std::vector<KeptInput>> replace_inputs(const BuiltPlan& built, Arena& arena,
                                               const NamedTensors& changed) {
   std::vector<KeptInput> kept;

@@ -1,4 +1,4 @@
-// Runs the reference of a case again, with other inputs or the same.
+// Runs the reference of a case again, with the same inputs or others.
 #pragma once
 
 #include "common/base/result.h"
@@ -13,10 +13,10 @@ struct ReferenceReply;
 class ReferenceAgain {
  public:
   virtual ~ReferenceAgain() = default;
-  /// The reference's outputs for the case with these inputs changed; empty if the reference fails.
-  /// May overwrite its first answer in the arena.
+  /// Returns the reference's outputs for the case with these inputs changed; empty if the reference
+  /// fails. May overwrite its first answer in the arena.
   virtual Result<NamedTensors> of(const NamedTensors& changed) = 0;
-  /// The first answer, computed again into the arena. An error if the reference fails this time.
+  /// Computes the first answer again into the arena. An error if the reference fails this time.
   virtual Result<ReferenceReply> first() = 0;
 };
 

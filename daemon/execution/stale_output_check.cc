@@ -15,7 +15,7 @@ bool is_wrong_value(const ValidationFailure& failure) {
          failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
 }
 
-/// Outputs of the plan, one after the other as the arena holds them.
+/// Copies the outputs of the plan in the order in which the arena holds them.
 Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, Arena& arena) {
   std::vector<std::vector<std::byte>> all;
   for (const PlanTensor& tensor : built.plan.tensors) {
@@ -29,7 +29,8 @@ Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, A
   return all;
 }
 
-/// Whether the kernel, loaded afresh, gives this output as well. The arena is left as it was.
+/// Returns whether the kernel, newly loaded, gives this output as well. The arena is left
+/// unchanged.
 Result<bool> gives_it_afresh(CaseWork& work, const std::string& output) {
   const BuiltPlan& built = work.built;
   const PreparedKernel& kernel = work.request.prepared;
@@ -42,7 +43,7 @@ Result<bool> gives_it_afresh(CaseWork& work, const std::string& output) {
   plan.sanitize.clear();
   const Status begun = slot.worker.begin(kernel.key, kernel.name, kernel.ptx, plan);
   const auto report = begun ? slot.worker.finish() : Result<ExecutionReport>(begun.error());
-  // A further run that fails says nothing about the first.
+  // If a further run fails, that says nothing about the first.
   if (!report) return false;
   GPUEMU_TRY(slot.arena.refresh());
   const auto after = GPUEMU_TRY(outputs_in(built, slot.arena));
@@ -56,9 +57,10 @@ Result<bool> gives_it_afresh(CaseWork& work, const std::string& output) {
   return same;
 }
 
-/// Where values of an output are wrong and it is that of the launch before, the case runs once more
-/// with the kernel loaded afresh. What it gives then, it gives without any launch before: the
-/// wrong values say so. Else a finding in front of them says that results are kept.
+/// If an output has wrong values that are those of the previous launch, the case runs once more
+/// with the kernel newly loaded. If it gives the same values without any previous launch, the
+/// finding of wrong values says so. Otherwise a finding before them says that the kernel keeps
+/// results.
 Status name_stale_outputs(const ExecutionReport& report, CaseWork& work) {
   std::vector<ValidationFailure>& failures = work.report.result.failures;
   const auto wrong = std::ranges::find_if(failures, is_wrong_value);

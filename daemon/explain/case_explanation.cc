@@ -1,5 +1,5 @@
-// Twice with shadows: once to find the element that is wrong, once to follow its history. Then the
-// same case where it could come out otherwise.
+// Runs the case twice with shadows: once to find the wrong element, once to follow its history.
+// Then runs it wherever it could give another result.
 #include "daemon/explain/case_explanation.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace gpuemu {
 namespace {
 
-/// Other kernels of the op that are asked for their value: each is one run more.
+/// The most other kernels of the op whose value is computed: each costs one more run.
 constexpr size_t kVariantsMax = 4;
 
 class Explainer {
@@ -34,7 +34,7 @@ class Explainer {
  private:
   Result<CaseReport> shadowed(const ShadowOptions& options);
   const ComparedShadow* choose(const CaseReport& outcome) const;
-  /// The property to explain where no value is wrong; null: none.
+  /// Returns the property to explain if no value is wrong; null if there is none.
   const ExactProperty* property_of(const CaseReport& outcome) const;
   Result<ExplainResultReply> explain_element(const std::vector<ValidationFailure>& failures,
                                              const ComparedShadow& output,
@@ -61,8 +61,8 @@ Result<CaseReport> Explainer::shadowed(const ShadowOptions& options) {
                             task_.claim);
 }
 
-/// The output to explain: the one that was asked for, else the first with a wrong element among
-/// those that failed. What nan_policy lets pass is none of them.
+/// Returns the output to explain: the requested one, otherwise the first of the failing outputs
+/// with a wrong element. Elements that nan_policy accepts do not count as wrong.
 const ComparedShadow* Explainer::choose(const CaseReport& outcome) const {
   const auto& failures = outcome.result.failures;
   for (const ComparedShadow& one : outcome.extras.shadows->outputs) {
@@ -83,7 +83,7 @@ const ExactProperty* Explainer::property_of(const CaseReport& outcome) const {
   return nullptr;
 }
 
-/// Always where none is named.
+/// Returns true if no output is named.
 bool Explainer::has_float_output() const {
   if (task_.output.empty()) return true;
   return std::ranges::any_of(task_.plan.outputs, [&](const CaseTensor& one) {
@@ -116,8 +116,8 @@ void Explainer::take_history(const ExecutionShadow& history) {
   reply_.complete = history.complete;
 }
 
-/// Nothing where the run says nothing about the element: the kernel does not take the case, or did
-/// not come to its end.
+/// Returns the element's value under another kernel; nothing if the run gives none, because the
+/// kernel does not take the case or did not run to its end.
 std::optional<double> Explainer::value_on(Campaign& campaign, const std::string& kernel,
                                           const WrongElement& element) const {
   CasePlan plan = task_.plan;
@@ -164,7 +164,7 @@ void Explainer::compare_sides(const ComparedShadow& output, const WrongElement& 
   reply_.disagreement = find_dissenter(disputed);
 }
 
-/// The emulator finds nothing wrong: then the device on which the case failed stands alone.
+/// If the emulator finds nothing wrong, the device on which the case failed is alone.
 void Explainer::vote_of_devices() {
   if (device_traits(machines_.own_backend).follows_rounding) return;
   const auto own = machines_.own.run_one(task_.op, task_.plan, {}, task_.claim);
@@ -179,8 +179,8 @@ void Explainer::vote_of_devices() {
   reply_.sentences.push_back("Vote: " + reply_.disagreement->sentence + ".");
 }
 
-/// Whether the finding is a value of an output of integers that follow from no floats: those that
-/// do, as quantized values, may be another one's neighbours by rounding.
+/// Returns whether the finding is about a value of an integer output that is not derived from
+/// floats. Integers that are, such as quantized values, may differ by 1 through rounding.
 bool is_wrong_integer(const CasePlan& plan, const ValidationFailure& finding) {
   if (finding.kind != FindingKind::ToleranceExceeded) return false;
   const auto output = std::ranges::find(plan.outputs, finding.output, &CaseTensor::name);
@@ -189,7 +189,8 @@ bool is_wrong_integer(const CasePlan& plan, const ValidationFailure& finding) {
          std::ranges::none_of(plan.inputs, has_floats);
 }
 
-/// Why no element can be explained: what went wrong was no value, or nothing went wrong.
+/// Returns the reply if no element can be explained: the fault was not a value, or nothing was
+/// wrong.
 Result<ExplainResultReply> Explainer::without_element(const CaseReport& outcome) {
   reply_.verdict = outcome.result.passed ? ExplainVerdict::Passes : ExplainVerdict::Unknown;
   if (outcome.result.passed) {
@@ -236,8 +237,7 @@ Result<ExplainResultReply> Explainer::explain_element(
         fmt::format("That is: {}", cause->message)};
     return std::move(reply_);
   }
-  // What rounding alone does needs no comparison of the sides, and a right element has no side
-  // against it.
+  // Rounding alone needs no comparison of the sides, and no side contradicts a right element.
   if (at.verdict == ExplainVerdict::Passes || at.verdict == ExplainVerdict::Rounding) {
     return std::move(reply_);
   }

@@ -1,5 +1,6 @@
-// One failing case explained: which of its values is wrong, whether formula or arithmetic is to
-// blame, at which instruction, and who stands alone.
+// Explains one failing case: which of its values is wrong, whether the formula or the arithmetic is
+// to blame, at which instruction, and which of kernel, reference and devices disagrees with the
+// others.
 #pragma once
 
 #include <functional>
@@ -18,13 +19,14 @@ struct Config;
 struct ExplainResultReply;
 struct OpConfig;
 
-/// Where cases run. All must outlive the use.
+/// The places to run cases. All must outlive the use.
 struct ExplainMachines {
-  Campaign& own;            ///< Where the case failed.
-  std::string own_backend;  ///< "cuda"
-  /// The emulator, which alone follows values without rounding. Unavailable where it cannot start.
+  Campaign& own;            ///< The campaign in which the case failed.
+  std::string own_backend;  ///< For example "cuda".
+  /// The emulator; no other backend follows values without rounding. Unavailable if it cannot
+  /// start.
   std::function<Result<Campaign*>()> emulator;
-  /// The backend that could contradict `own`; "" where there is none.
+  /// The backend that could contradict `own`; "" if there is none.
   std::string other_backend;
   std::function<Result<Campaign*>()> other;
 };
@@ -33,15 +35,15 @@ struct ExplainTask {
   const Config& config;
   const OpConfig& op;
   const CasePlan& plan;
-  std::string output;            ///< "": the one whose error is the worst.
+  std::string output;            ///< "": the output with the worst error.
   std::optional<int64_t> index;  ///< Absent: the worst element.
   LaneClaim claim;
-  uint64_t timeout_ms = 0;  ///< Limit of each run with shadows; 0: the project's.
-  /// The invariant or relation to explain, though values are wrong too.
+  uint64_t timeout_ms = 0;  ///< Time limit of each run with shadows; 0: that of the project.
+  /// The invariant or relation to explain, even if values are wrong too.
   std::optional<FindingKind> property = {};
 };
 
-/// InvalidArgument for an output or an element that there is not.
+/// InvalidArgument if the output or the element does not exist.
 Result<ExplainResultReply> explain_case(const ExplainTask& task, const ExplainMachines& machines);
 
 }  // namespace gpuemu

@@ -16,10 +16,10 @@
 namespace gpuemu {
 namespace {
 
-/// One way to compile or to run a kernel that CUDA allows.
+/// One way to compile or run a kernel that CUDA permits.
 struct Setting {
   const char* name;
-  const char* contraction;  ///< "": as the daemon's own slots have it.
+  const char* contraction;  ///< "": that of the daemon's own slots.
   uint64_t seed = 0;
   ThreadOrder order = ThreadOrder::InOrder;
 };
@@ -32,7 +32,7 @@ constexpr Setting kSettings[] = {
     {"order random", "", 0, ThreadOrder::Random},
 };
 
-/// What the emulator does by itself.
+/// Returns whether the setting is the emulator's default.
 bool is_usual(const Setting& setting, const SensitivityTask& task) {
   const auto own = contraction_from_name(task.config.contraction);
   const bool is_auto = !own || *own == Contraction::Auto;
@@ -47,7 +47,7 @@ OpTestReport* find(TestReportReply& report, const OpTestReport& like) {
   return found == report.ops.end() ? nullptr : &*found;
 }
 
-/// Where the error of the case begins; nothing where values do not tell.
+/// Returns where the error of the case begins; nothing if the values do not show it.
 std::optional<ExplainedStep> divergence_of(const ValidationResult& failure,
                                            const SensitivityTask& task, Campaign& campaign) {
   const OpConfig* op = task.config.find_op(failure.op_name);

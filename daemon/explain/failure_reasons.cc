@@ -28,15 +28,16 @@ bool is_about_values(FindingKind kind) {
   return std::ranges::find(kKinds, kind) != std::end(kKinds);
 }
 
-/// What an invariant or a relation demands, of more than one value.
+/// Returns whether the finding is a violated invariant or relation, which concerns more than one
+/// value.
 bool is_property(FindingKind kind) {
   return kind == FindingKind::InvariantViolation || kind == FindingKind::RelationViolation;
 }
 
-/// Values within it overflow nothing but what they should not reach.
+/// Inputs up to this size do not overflow a correct kernel.
 constexpr double kModest = 16;
 
-/// Whether the kernel made NaN or infinity of what the reference has a number for.
+/// Returns whether the kernel gives NaN or infinity where the reference has a number.
 bool is_overflow(const ValidationFailure& failure) {
   const bool is_of_class =
       failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
@@ -44,8 +45,8 @@ bool is_overflow(const ValidationFailure& failure) {
          !std::isfinite(failure.actual.value_or(0));
 }
 
-/// Names the `range` that keeps an overflow out: that of the input with the largest value. "" where
-/// an input has NaN or infinity itself, or none is large.
+/// Suggests the `range` that avoids an overflow: that of the input with the largest value. "" if an
+/// input contains NaN or infinity itself, or no input is large.
 std::string range_hint(const OpConfig& op, const CasePlan& plan) {
   std::string largest;
   double most = kModest;
@@ -75,7 +76,8 @@ Diagnosis follows_from(const ValidationFailure& cause) {
           {}};
 }
 
-/// A shadow is many times as large as its element.
+/// Returns the number of elements of all tensors: a shadow takes many times the memory of its
+/// element.
 int64_t elements_of(const CasePlan& plan) {
   int64_t sum = 0;
   for (const auto* tensors : {&plan.inputs, &plan.outputs}) {
@@ -106,7 +108,8 @@ std::string operand_text(const ExplainedStep& step) {
   return text;
 }
 
-/// "sub.rn.f32 %f9, %f7, %f8 of 1000 and 999 at variance.cu:14 in thread (0,0,0) of block (0,0,0)"
+/// Formats a step as "sub.rn.f32 %f9, %f7, %f8 of 1000 and 999 at variance.cu:14 in thread (0,0,0)
+/// of block (0,0,0)".
 std::string step_text(const ExplainedStep& step) {
   return fmt::format("{}{} at {} in thread {} of block {}", step.instruction, operand_text(step),
                      place_text(step), triple(step.thread), triple(step.block));
@@ -130,7 +133,7 @@ class Diagnoser {
       : config_(config), machines_(machines), options_(options) {}
 
   void look_at(ValidationResult& result);
-  /// Says once how many findings were left.
+  /// Adds a single note on how many findings were not explained.
   void close();
 
  private:
@@ -176,8 +179,8 @@ std::string two_formulas(uint64_t seed, const std::string& op) {
       name_of(ExplainVerdict::Logic), command_text(seed, op));
 }
 
-/// The diagnosis is of the worst element, a finding may speak of the first: "of element 17 [0, 17]
-/// of 'y': ", "" where both are the same.
+/// Names the explained element, as in "of element 17 [0, 17] of 'y': ". The diagnosis explains the
+/// worst element, while a finding may name the first: "" if both are the same.
 std::string element_text(const ExplainResultReply& explained, const CasePlan& plan,
                          const ValidationFailure& failure) {
   const auto output = std::ranges::find(plan.outputs, explained.output, &CaseTensor::name);
@@ -188,7 +191,7 @@ std::string element_text(const ExplainResultReply& explained, const CasePlan& pl
       explained.output);
 }
 
-/// Nothing of what the device alone has seen.
+/// Returns nothing for findings that only the device can see.
 std::optional<Diagnosis> Diagnoser::diagnosis_of(const ExplainTask& task,
                                                  const ValidationFailure& failure) const {
   const FindingKind kind = failure.kind;
@@ -235,7 +238,7 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
                    .index = {},
                    .claim = options_.claim,
                    .timeout_ms = kDiagnosedCaseMsMax};
-  // The worst element is the one to explain, but of the finding's own kind.
+  // The worst element is explained, but one of the finding's own kind.
   const bool mixed = std::ranges::any_of(result.failures, [&](const ValidationFailure& other) {
     return other.output == failure.output && is_about_values(other.kind) &&
            other.kind != failure.kind;
@@ -246,7 +249,7 @@ void Diagnoser::look_at(const OpConfig& op, const CasePlan& plan, const Validati
   const bool is_numerical =
       failure.diagnosis && failure.diagnosis->verdict == ExplainVerdict::Numerical;
   if (is_numerical && is_overflow(failure)) failure.diagnosis->note += range_hint(op, plan);
-  // What passed with a warning is not to be called wrong.
+  // A case that passed with a warning must not be called wrong.
   const bool is_logic = failure.diagnosis && failure.diagnosis->verdict == ExplainVerdict::Logic;
   if (result.passed && is_logic) {
     failure.diagnosis->note = two_formulas(plan.case_seed, op.name);

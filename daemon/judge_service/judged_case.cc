@@ -22,15 +22,15 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kArenaAlignment = 64;
-/// Sums in another order lose other parts to underflow, up to this many times as much.
+/// Sums in another order lose different parts to underflow, up to this many times as much.
 constexpr double kTimesLost = 2;
 
-/// Puts tensors one behind the other.
+/// Places tensors one after another.
 class ArenaWriter {
  public:
   explicit ArenaWriter(Arena& arena) : arena_(arena) {}
 
-  /// Where it lies.
+  /// Returns the offset of the copy.
   Result<uint64_t> put(std::span<const std::byte> data) {
     const uint64_t at = end_;
     end_ = (at + data.size() + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
@@ -61,13 +61,14 @@ PlanTensor plan_tensor(const std::string& name, PlanTensor::Role role, const Ten
   return tensor;
 }
 
-/// Floats stand for floats and integers for integers: a reference is wider than the output, and of
-/// its kind.
+/// Returns whether both are floats or both are integers: a reference may be wider than the output,
+/// but must be of the same kind.
 bool same_kind(const JudgedCase& judged) {
   return is_float(judged.output.dtype) == is_float(judged.reference.dtype);
 }
 
-/// Whether nothing beyond the bound passes: the op says how large its errors may be, or is strict.
+/// Returns whether errors beyond the bound are never accepted, because the op declares how large
+/// its errors may be or is strict.
 bool is_settled_by_bound(const JudgedCase& judged) {
   const ErrorScale scale = judged.op.error_scale_of(kJudgedOutput);
   const bool declared =
@@ -83,7 +84,7 @@ NamedTensors inputs_of(const JudgedCase& judged) {
   return inputs;
 }
 
-/// The largest change of each element of the reference.
+/// Returns the largest change of each element of the reference.
 std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorView> neighbours) {
   const auto count = static_cast<size_t>(element_count(judged.reference.shape));
   std::vector<double> moved(count, 0.0);
@@ -97,8 +98,8 @@ std::vector<double> moves_of(const JudgedCase& judged, std::span<const TensorVie
   return moved;
 }
 
-/// Whether errors beyond the bound are all that is wrong with the case. Elements that are not
-/// listed cannot be looked at.
+/// Returns whether errors beyond the bound are the only findings of the case. Elements that are not
+/// listed cannot be checked.
 bool may_be_conditioning(const ComparedValues& values) {
   const std::vector<ExceedingElement>& listed = values.exceeding.elements;
   const std::optional<ErrorStats>& stats = values.error_stats;
@@ -209,7 +210,7 @@ NextStep review_roundings(const JudgedCase& judged, std::span<const TensorView> 
   return hopeless || draws >= kConditioningDrawsForStill ? NextStep::Done : NextStep::Draw;
 }
 
-/// The case's tensors in an arena, as a daemon has them.
+/// The case's tensors in an arena, laid out as in a daemon.
 struct LaidOut {
   Arena arena;
   CasePlan plan;
@@ -241,7 +242,7 @@ Result<LaidOut> lay_out(const JudgedCase& judged) {
 }
 
 /// Returns the reference's answers that came with the request, in the order in which the verdict
-/// asks for them. When they run out, stores the inputs of the next one in wanted() and returns an
+/// needs them. When they run out, stores the inputs of the next one in wanted() and returns an
 /// error, which ends the verdict.
 class AnswersSoFar final : public ReferenceAgain {
  public:

@@ -1,5 +1,5 @@
-// The verdict on an output that a function of another process computed: the daemon's judge, without
-// a kernel, a worker and a reference script.
+// The verdict on an output that a function of another process computed. Uses the daemon's judge
+// without a kernel, a worker or a reference script.
 #pragma once
 
 #include <span>
@@ -21,29 +21,29 @@ struct JudgedInput {
   TensorView values;
 };
 
-/// What was computed in one case and what was expected. The tensors' memory is the caller's.
+/// The computed and the expected output of one case. The caller owns the tensors' memory.
 struct JudgedCase {
   const Config& config;
   const OpConfig& op;
-  CasePlan plan;  ///< Only its op, seeds, dtype, dims and attrs count.
+  CasePlan plan;  ///< Only its op, seeds, dtype, dims and attrs matter.
   std::vector<JudgedInput> inputs;
   TensorView output;
   TensorView reference;
   std::span<const double> scale;  ///< How large errors may be, per element; empty: as the op says.
-  /// References of the inputs that earlier judgements wanted, in their order.
+  /// The references for the inputs that earlier judgements requested, in that order.
   std::vector<TensorView> changed = {};
 };
 
 struct Judgement {
   ValidationResult result;
-  /// Not empty: the verdict is not final. With the reference of these inputs added to `changed` the
-  /// case is judged again.
+  /// If not empty, the verdict is not final: judge the case again with the reference for these
+  /// inputs added to `changed`.
   NamedTensors wanted;
-  bool narrow = false;   ///< The reference is wanted in the dtypes of the inputs, not wider.
+  bool narrow = false;   ///< Compute the reference in the dtypes of the inputs, not wider.
   bool flushed = false;  ///< Subnormal numbers were taken as zero.
 };
 
-/// InvalidArgument when `accumulate` does not evaluate or the memory cannot be had.
+/// InvalidArgument if `accumulate` does not evaluate or memory is insufficient.
 Result<Judgement> judge_case(const JudgedCase& judged);
 
 }  // namespace gpuemu

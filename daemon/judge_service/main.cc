@@ -1,5 +1,5 @@
-// gpuemu-check: cases and verdicts for the process that starts it, which speaks over standard input
-// and output.
+// gpuemu-check: generates and judges cases for the process that starts it, over standard input and
+// output.
 #include <csignal>
 #include <cstdio>
 
@@ -15,8 +15,8 @@ int GPUEMU_MAIN(int count, char**) {
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGINT, SIG_IGN);  // Ctrl-C of a terminal is for the program that started it.
-  // Replies have a descriptor of their own: a library that prints must not break the stream.
+  std::signal(SIGINT, SIG_IGN);  // Ctrl-C in a terminal is meant for the program that started it.
+  // Replies use a descriptor of their own: a library that prints must not corrupt the stream.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   const gpuemu::Status served = gpuemu::serve_checks(STDIN_FILENO, out);

@@ -19,7 +19,7 @@ using pipes::Message;
 using pipes::optional;
 using pipes::required;
 
-/// More ops than one process checks at a time; each is a text and what was read from it.
+/// The most ops that one process checks; each is kept as text and as parsed configuration.
 constexpr size_t kConfigsMax = 64;
 /// Elements of the largest tensor of a case: the caller has checked its declared sizes.
 constexpr int64_t kCheckedElementsMax = int64_t{1} << 24;
@@ -47,7 +47,7 @@ Result<std::map<std::string, T>> named_numbers(const Json& from, const char* nam
   return found;
 }
 
-/// Cuts the data of a request into tensors.
+/// Splits the data of a request into tensors.
 class DataReader {
  public:
   explicit DataReader(std::span<const std::byte> data) : rest_(data) {}
@@ -87,7 +87,7 @@ Result<Json> object_member(const Json& from, const char* name) {
   return *found;
 }
 
-/// The layout and the values that the request names instead of those of the plan.
+/// Replaces layout and values of the plan by those that the request names.
 Status take_words(const Json& request, CasePlan& plan) {
   const auto layout = GPUEMU_TRY(optional(request, "layout", std::string(name_of(plan.layout))));
   const auto known = memory_layout_from_name(layout);
@@ -129,7 +129,7 @@ Result<Message> CheckSession::make_case(const Json& request) {
   options.elements_max = kCheckedElementsMax;
   const auto strategies = GPUEMU_TRY(optional(request, "strategies", std::vector<std::string>()));
   options.strategies = GPUEMU_TRY(parse_strategies(strategies));
-  options.dtypes = {op.dtypes[number % op.dtypes.size()]};  // As campaigns take turns with them.
+  options.dtypes = {op.dtypes[number % op.dtypes.size()]};  // In turn, as in campaigns.
   if (request.contains("dtype")) options.dtypes = {GPUEMU_TRY(dtype_member(request, "dtype"))};
   const auto seed = GPUEMU_TRY(required<uint64_t>(request, "seed"));
   CasePlan plan = GPUEMU_TRY(plan_case(op, seed, number, options));

@@ -1,5 +1,6 @@
-// What gpuemu-check answers: cases of an op as `gpuemu test` draws them, and the verdict of the
-// daemon's judge on what a function made of one. For gpuemu.check, which needs no daemon.
+// The requests that gpuemu-check answers: cases of an op as `gpuemu test` generates them, and the
+// daemon's verdict on the output that a function computed for one. Serves gpuemu.check, which needs
+// no daemon.
 //
 // An op comes as a gpuemu.toml with it alone, so that its options are those of a project, with the
 // same names, defaults and messages. Requests:

@@ -1,4 +1,4 @@
-// Compiling a kernel's source for a dtype and finding its entries.
+// Compiles a kernel's source for a dtype and finds its entries.
 #include "daemon/kernels/kernel_store.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Result<PreparedKernel> from_builtin(const KernelConfig& kernel) {
       .key = {}, .name = std::string(builtin->file), .ptx = builtin->ptx(), .entries = {}};
 }
 
-/// Threads along x of a block of each launch; 0 where they depend on the case.
+/// Returns the number of threads along x of each launch's blocks; 0 where it depends on the case.
 std::vector<uint32_t> blocks_of(const KernelConfig& kernel) {
   std::vector<uint32_t> blocks;
   for (const LaunchSpec& launch : kernel.launches) {
@@ -58,7 +58,7 @@ std::vector<uint32_t> blocks_of(const KernelConfig& kernel) {
   return blocks;
 }
 
-/// "model::bias" of "_ZN5model4biasE", "w" of "_ZL1w"; other names as they are.
+/// Returns "model::bias" for "_ZN5model4biasE", "w" for "_ZL1w"; other names unchanged.
 std::string unmangled(const std::string& name) {
   std::string out;
   size_t at = name.find_first_of("123456789");
@@ -74,7 +74,7 @@ std::string unmangled(const std::string& name) {
   return out;
 }
 
-/// The variables that `symbols` names, and the constants that nothing sets.
+/// Finds the variables that `symbols` names, and the constants that nothing sets.
 Status find_variables(const KernelConfig& kernel, const ptx::Module& module,
                       PreparedKernel& prepared) {
   std::set<std::string> unset;
@@ -98,8 +98,8 @@ Status find_variables(const KernelConfig& kernel, const ptx::Module& module,
   return ok_status();
 }
 
-/// Every entry of the text; what a device will say, said before a case is spent on it. Warnings of
-/// the text and the sizes that its launched entries speak of are kept.
+/// Returns every entry of the text. Reports errors that a device would report, before a case is
+/// spent on them. Stores the warnings of the text and the sizes that its launched entries mention.
 Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKernel& prepared) {
   const ptx::Module module = GPUEMU_TRY(ptx::parse(prepared.ptx, prepared.name));
   for (const std::string& warning : module.warnings) {
@@ -114,7 +114,7 @@ Result<std::vector<EntryInfo>> entries_of(const KernelConfig& kernel, PreparedKe
   return entries;
 }
 
-/// Text that is no PTX or has no kernel is named before names are looked up in it.
+/// Rejects text that is no PTX or has no kernel before names are looked up in it.
 Status check_ptx(const KernelConfig& kernel) {
   const std::string text = GPUEMU_TRY(read_file(kernel.source, kSourceBytesMax));
   const ptx::Module module = GPUEMU_TRY(ptx::parse(text, kernel.source));
@@ -134,7 +134,7 @@ std::vector<std::string> entries_wanted(const KernelConfig& kernel, DType dtype)
   return wanted;
 }
 
-/// The key of everything that one compilation can serve.
+/// Returns the key of all requests that one compilation can serve.
 std::vector<std::string> unit_of(const CompileRequest& request) {
   std::vector<std::string> unit = {request.path};
   unit.insert(unit.end(), request.flags.begin(), request.flags.end());
@@ -231,13 +231,13 @@ void KernelStore::compile_ahead_of(const std::vector<Wanted>& wanted, const Comp
   std::vector<std::vector<std::string>> sets;
   for (const auto& [kernel, dtype] : wanted) sets.push_back(entries_wanted(*kernel, dtype));
   const Status done = compile_ahead(first, sets);
-  // Everything else is said when a kernel is prepared.
+  // All other errors are reported when a kernel is prepared.
   if (!done && done.error().code == ErrorCode::Compile) {
     broken_.emplace(unit_of(first), done.error());
   }
 }
 
-/// What the configuration's ops launch of the same source with the same flags.
+/// Returns the kernels of the same source with the same flags that ops of the configuration launch.
 std::vector<KernelStore::Wanted> KernelStore::sharing(const CompileRequest& request) const {
   std::vector<Wanted> all;
   for (const OpConfig& op : config_.ops) {
@@ -255,7 +255,7 @@ std::vector<KernelStore::Wanted> KernelStore::sharing(const CompileRequest& requ
   return all;
 }
 
-/// Whoever wants one kernel now, as a fuzz run of one op does, wants the others of its source next.
+/// Compiles the kernel together with the others of its source, which the caller usually needs next.
 void KernelStore::compile_with_others(const KernelConfig& kernel, DType dtype) {
   const CompileRequest request = request_for(kernel, dtype);
   if (!is_cuda(kernel) || !has_template(request.name_expressions)) return;
@@ -281,7 +281,8 @@ void KernelStore::prepare_all(const std::vector<Wanted>& wanted,
     }
     for (const auto& [kernel, dtype] : kernels) {
       tell(ready++);
-      (void)prepare(*kernel, dtype).ok();  // Whoever wants the kernel is told.
+      // prepare() reports the error to whoever needs the kernel.
+      (void)prepare(*kernel, dtype).ok();
     }
   }
   tell(wanted.size());

@@ -1,4 +1,4 @@
-// Kernels of a project, compiled once per dtype. Thread-safe.
+// The kernels of a project, each compiled once per dtype. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -22,24 +22,27 @@ struct CompileRequest;
 
 class KernelStore {
  public:
-  /// `cache_folder` keeps compiled PTX between runs; `arch` is "sm_80" and the like. `config` must
-  /// outlive the store.
+  /// `cache_folder` stores compiled PTX between runs; `arch` is a name such as "sm_80". `config`
+  /// must outlive the store.
   KernelStore(const Config& config, std::string cache_folder, std::string arch);
 
-  /// Compile with the compiler's own lines; NotFound when an entry does not exist (the message
-  /// lists those there are); Unsupported for sources that are no text (cubin, fatbin).
-  /// What its source alone is to blame for is found once, and said of each of its kernels. The
-  /// first of a source that is not in the cache is compiled together with all that ops of the
-  /// configuration launch of it, unless prepare_all() was told which are wanted.
+  /// Returns the compiled kernel. Compile with the compiler's own output; NotFound if an entry does
+  /// not exist (the message lists the existing ones); Unsupported for binary sources (cubin,
+  /// fatbin). An error in the source is detected once and returned for each of its kernels. The
+  /// first kernel of a source that is not in the cache is compiled together with all others of that
+  /// source that ops of the configuration launch, unless prepare_all() was called with the kernels
+  /// to compile.
   Result<std::shared_ptr<const PreparedKernel>> prepare(const KernelConfig& kernel, DType dtype);
 
   using Wanted = std::pair<const KernelConfig*, DType>;
-  /// Prepares all of them; those of one source are compiled together. Problems are those of
-  /// prepare(), which answers at once from now on. `tell` hears how many are ready.
+  /// Prepares all of them; those of one source are compiled together. prepare() returns their
+  /// results and errors without delay from then on. `tell` gets the number of kernels that are
+  /// ready.
   void prepare_all(const std::vector<Wanted>& wanted, const std::function<void(size_t)>& tell);
 
-  /// Compilers are ended, and none is started, once `cancel` is true: prepare() is Cancelled then.
-  /// `cancel` must outlive the store. Before the first prepare().
+  /// Once `cancel` is true, running compilers are killed and no more are started: prepare() then
+  /// returns Cancelled. `cancel` must outlive the store. REQUIRES: called before the first
+  /// prepare().
   void stop_when(const std::atomic<bool>& cancel) { cancel_ = &cancel; }
   const std::atomic<bool>* cancel() const { return cancel_; }
 
@@ -56,9 +59,9 @@ class KernelStore {
   const std::string arch_;
   const std::atomic<bool>* cancel_ = nullptr;
   std::mutex mutex_;
-  // Guarded by mutex_, as is what follows: by source and flags, why it does not compile.
+  // Guarded by mutex_, as are the members below: compile errors by source and flags.
   std::map<std::vector<std::string>, Error> broken_;
-  std::set<std::vector<std::string>> asked_;  ///< Keys of what was compiled ahead.
+  std::set<std::vector<std::string>> asked_;  ///< Keys of the requests that were compiled ahead.
   std::map<std::pair<std::string, DType>, Result<std::shared_ptr<const PreparedKernel>>> made_;
 };
 

@@ -28,8 +28,8 @@ Status serve_worker(const WorkerOptions& options, std::vector<Arena> arenas, int
     GPUEMU_TRY(report_no_device(device.error(), socket));
     return device.error();
   }
-  // Tapes have a device of their own: what plans leave behind is none of theirs, and what may be
-  // where is the daemon's to say.
+  // Tapes have a device of their own: data that plans leave behind does not concern them, and the
+  // daemon decides what is placed where.
   request.registers = nullptr;
   request.memory_limit_bytes = kNoMemoryLimit;
   TapeService tapes([&] {

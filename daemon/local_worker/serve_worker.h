@@ -1,4 +1,4 @@
-// A worker from its device's opening to its end.
+// Runs a worker from the opening of its device to its end.
 #pragma once
 
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace gpuemu {
 
-/// Opens the device and answers the daemon's messages over the socket until it closes; tells the
-/// daemon, and returns, why there is no device. Errors as run_worker_loop().
+/// Opens the device and answers the daemon's messages on the socket until it is closed. If the
+/// device cannot be opened, reports why to the daemon and returns. Errors as for run_worker_loop().
 Status serve_worker(const WorkerOptions& options, std::vector<Arena> arenas, int socket);
 
 }  // namespace gpuemu

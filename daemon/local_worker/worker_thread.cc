@@ -21,10 +21,10 @@
 namespace gpuemu {
 namespace {
 
-/// Received in one piece; messages are mostly far smaller.
+/// The most bytes received in one call; messages are mostly far smaller.
 constexpr size_t kReceivedAtOnce = size_t{64} << 10;
 
-/// Waits until the socket may have what was asked for, or the other end is closed.
+/// Waits until one of `events` may have happened on the socket, or the other end is closed.
 Status wait_for(int socket, short events, Deadline deadline) {
   for (;;) {
     const auto left =
@@ -64,7 +64,7 @@ class WorkerThread final : public WorkerLink {
 };
 
 void WorkerThread::end() {
-  socket_.reset();  // The thread reads the end of the stream.
+  socket_.reset();  // The thread then reads the end of the stream.
   if (thread_.joinable()) thread_.join();
 }
 
@@ -73,7 +73,7 @@ void WorkerThread::serve(const WorkerOptions& options, std::vector<Arena> arenas
   try {
     const Status served = serve_worker(options, std::move(arenas), socket.get());
     if (!served) trouble = served.error().message;
-  } catch (const std::exception& failure) {  // Memory that the host does not give, mostly.
+  } catch (const std::exception& failure) {  // Usually memory that the host refuses.
     trouble = failure.what();
   }
   {
@@ -143,7 +143,7 @@ std::string WorkerThread::error_tail() {
   return trouble_;
 }
 
-/// One of two links, the second once the first cannot be started.
+/// Uses the first of two links, or the second from the first failure to start on.
 class ProcessOrThread final : public WorkerLink {
  public:
   explicit ProcessOrThread(std::function<void(const std::string& line)> told)

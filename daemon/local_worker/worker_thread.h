@@ -1,5 +1,5 @@
-// Workers without processes of their own. A kernel that never ends holds such a worker until its
-// time-out, and a crash of the emulator is the daemon's.
+// Workers that run as threads of this process. A kernel that never ends blocks such a worker until
+// its time-out, and a crash of the emulator crashes the daemon.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,12 @@
 
 namespace gpuemu {
 
-/// A thread of this process. kill() waits until the plan in flight ends, at the latest at its
-/// time-out: a thread cannot be killed.
+/// Makes a worker in a thread of this process. kill() waits until the current plan ends, at the
+/// latest at its time-out, because a thread cannot be killed.
 std::unique_ptr<WorkerLink> worker_thread();
 
-/// A process; from the first one on that cannot be started, a thread. `told` learns why.
+/// Makes a worker in a process, or in a thread once a process cannot be started. `told` gets the
+/// reason.
 std::unique_ptr<WorkerLink> worker_process_or_thread(
     std::function<void(const std::string& line)> told);
 

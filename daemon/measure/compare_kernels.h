@@ -1,4 +1,4 @@
-// Two files of PTX or CUDA C++ as modules, compared.
+// Compares two files of PTX or CUDA C++ as modules.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace gpuemu {
 
 struct KernelFiles {
   std::string before, after;  ///< Absolute paths; .cu files are compiled.
-  std::string arch;           ///< For those.
-  std::string cache_folder;   ///< Where compiled PTX is kept.
+  std::string arch;           ///< The architecture that .cu files are compiled for.
+  std::string cache_folder;   ///< Stores compiled PTX.
 };
 
-/// InvalidArgument if a path is not a file; the compiler's and the parser's errors.
+/// InvalidArgument if a path is not a file; otherwise errors of the compiler and the parser.
 Result<KernelComparisonReply> compare_kernels(const Config& config, const KernelFiles& files);
 
 }  // namespace gpuemu

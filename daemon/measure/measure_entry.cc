@@ -15,8 +15,8 @@
 namespace gpuemu {
 namespace {
 
-/// The lines of one entry, so that what is counted line by line is this kernel's alone. A text with
-/// one kernel is taken whole, as existing tools take it.
+/// Returns the lines of one entry, so that what is counted line by line belongs to this kernel
+/// alone. A text with a single kernel is returned whole, as existing tools count it.
 std::string_view text_of_entry(const PtxUnit& unit, const ptx::Function& function) {
   const auto& all = unit.module.functions;
   const auto with_body =
@@ -40,7 +40,7 @@ std::string_view text_of_entry(const PtxUnit& unit, const ptx::Function& functio
   return rest.substr(begin, end - begin);
 }
 
-/// Every dim at its largest, every attr at its first value.
+/// Returns the scope with every dim at its largest and every attr at its first value.
 Scope largest_case(const OpConfig* op, DType dtype) {
   Scope scope;
   scope.strings["dtype"] = name_of(dtype);
@@ -83,14 +83,14 @@ Result<LaunchFootprint> shape_of(const EntryLaunch& launch, const ptx::Function&
                "no launch is known; give --threads, or list the kernel with its launches");
 }
 
-/// What a listing of machine code tells.
+/// Copies the metrics that come from a listing of machine code.
 void take_listing(CompiledMetrics& from, CompiledMetrics& to) {
   to.sass_instructions = from.sass_instructions;
   to.sass_classes = std::move(from.sass_classes);
   to.sass_control = std::move(from.sass_control);
 }
 
-/// Takes the resources that cuobjdump lists and the machine code of the same kernel together.
+/// Combines the resources that cuobjdump lists with the machine code of the same kernel.
 std::vector<SassKernel> kernels_of(const Disassembled& object) {
   std::vector<SassKernel> kernels = read_sass(object.listing);
   const std::string plain_arch = kernels.empty() ? "" : kernels.front().metrics.arch;
@@ -104,7 +104,7 @@ std::vector<SassKernel> kernels_of(const Disassembled& object) {
   return kernels;
 }
 
-/// The numbers that existing clients know, as far as machine code has them.
+/// Fills in the fields that existing clients use, as far as machine code provides them.
 void fill_plain(const CompiledMetrics& compiled, ArtifactMetrics& metrics) {
   metrics.source = ArtifactSource::Sass;
   metrics.register_count = compiled.registers;

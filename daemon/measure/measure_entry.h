@@ -1,4 +1,4 @@
-// One entry's numbers from one text per architecture. Used by inspect.cc alone.
+// Measures one entry, with one text per architecture. Used only by measure_kernels.cc.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace gpuemu {
 
-/// A parsed text and what ptxas made of it for one architecture.
+/// A parsed text and the result of ptxas for one architecture.
 struct PtxUnit {
   std::string text;
   ptx::Module module;
@@ -23,12 +23,12 @@ struct PtxUnit {
   std::string not_compiled;                                 ///< Why `compiled` is empty.
 };
 
-/// Compile when the text does not parse or when ptxas finds it wrong.
+/// Compile if the text does not parse or ptxas rejects it.
 Result<std::shared_ptr<const PtxUnit>> make_unit(const std::string& ptx, const std::string& name,
                                                  const std::string& arch,
                                                  const std::string& cache_folder);
 
-/// The launch that occupancy is computed for.
+/// The launch for which occupancy is computed.
 struct EntryLaunch {
   uint32_t threads = 0;  ///< Threads per block as requested; 0: from the members below.
   uint64_t dynamic_shared_bytes = 0;
@@ -47,12 +47,13 @@ struct EntryMeasurement {
 
 void add_architecture(const PtxUnit& unit, const ptx::Function& function, const std::string& arch,
                       const EntryLaunch& launch, EntryMeasurement& entry);
-/// The metrics; no verdict yet.
+/// Returns the metrics, without a verdict.
 LintResult finish_entry(const EntryMeasurement& entry);
 void judge_entry(const Config& config, const KernelConfig* kernel, EntryMeasurement& entry,
                  LintResult& result);
 
-/// The kernels of machine code, one result for each name over all architectures in the file.
+/// Measures the kernels in machine code, with one result for each name over all architectures in
+/// the file.
 Result<std::vector<LintResult>> measure_object(const Config& config, const KernelConfig* kernel,
                                                const std::string& path,
                                                const InspectOptions& options);

@@ -1,4 +1,4 @@
-// The texts of a kernel, one per dtype and architecture, and those of their entries that count.
+// The texts of a kernel, one per dtype and architecture, and the entries in them that are measured.
 #include "daemon/measure/measure_kernels.h"
 
 #include <algorithm>
@@ -33,9 +33,9 @@ LintResult broken(const std::string& name, const std::string& source, const Erro
   return result;
 }
 
-/// An entry as a launch writes it, for one dtype.
+/// An entry as a launch names it, for one dtype.
 struct Wanted {
-  std::string expression;  ///< "softmax<float>"
+  std::string expression;  ///< For example "softmax<float>".
   const LaunchSpec* launch = nullptr;
   DType dtype = DType::Float32;
 };
@@ -70,7 +70,7 @@ std::vector<Wanted> wanted_of(const Config& config, const KernelConfig& kernel) 
   return wanted;
 }
 
-/// One text and what its entries are called in it.
+/// One text and the names of its entries.
 struct Text {
   std::string ptx, name;
   std::map<std::string, std::string> lowered;
@@ -105,8 +105,8 @@ Result<Text> text_of(const Config& config, const std::string& source, const std:
   }
   CompiledModule compiled =
       GPUEMU_TRY(compile_source(request_of(config, source, arch, options, wanted)));
-  // What was compiled with them is not theirs, nor are the other kernels of the source: ptxas would
-  // make code of them all again for each kernel of gpuemu.toml.
+  // Remove entries of other kernels that were compiled along with these: otherwise ptxas would
+  // compile all of them again for each kernel of gpuemu.toml.
   std::string ptx = without_entries(std::move(compiled.ptx), compiled.others);
   if (!wanted.empty()) {
     std::set<std::string> names;
@@ -119,18 +119,18 @@ Result<Text> text_of(const Config& config, const std::string& source, const std:
   return Text{std::move(ptx), source, std::move(compiled.lowered)};
 }
 
-/// The measured entries of one source, over all architectures, in order of their names' first
-/// appearance.
+/// The measured entries of one source, over all architectures, in the order in which their names
+/// first appear.
 class Measurement {
  public:
   Measurement(const Config& config, const KernelConfig* kernel, const std::string& source,
               const InspectOptions& options)
       : config_(config), kernel_(kernel), source_(source), options_(options) {}
 
-  /// Adds the entries of one text for one architecture; all of them when none is wanted.
+  /// Adds the entries of one text for one architecture; all of them if `wanted` is empty.
   Status add(const Text& text, const std::string& arch, const std::vector<Wanted>& wanted) {
     auto unit = GPUEMU_TRY(make_unit(text.ptx, text.name, arch, options_.cache_folder));
-    std::vector<std::pair<std::string, Wanted>> entries;  // PTX name, what it stands for.
+    std::vector<std::pair<std::string, Wanted>> entries;  // PTX name, and the entry it stands for.
     for (const Wanted& one : wanted) {
       const auto lowered = text.lowered.find(one.expression);
       entries.emplace_back(lowered == text.lowered.end() ? one.expression : lowered->second, one);
@@ -208,7 +208,7 @@ class Measurement {
   std::vector<std::string> order_;
 };
 
-/// Groups of dtypes that go through the compiler together, with the same flags.
+/// Groups the dtypes that the compiler handles together, with the same flags.
 std::vector<std::vector<Wanted>> groups_of(std::vector<Wanted> wanted) {
   std::map<DType, std::vector<Wanted>> by_dtype;
   for (Wanted& one : wanted) by_dtype[one.dtype].push_back(std::move(one));

@@ -27,7 +27,7 @@ const char* name_of_space(ptx::Space space) {
   }
 }
 
-/// Every combination of the whole attrs; one without any when there are too many.
+/// Returns every combination of the integer attrs; a single empty one if there are too many.
 std::vector<std::map<std::string, int64_t>> combinations_of(const OpConfig& op) {
   std::vector<std::map<std::string, int64_t>> all(1);
   for (const AttrSpec& attr : op.attrs) {
@@ -74,7 +74,8 @@ ProvedAccess described(const ptx::Module& module, const ptx::Function& entry,
   return bounds;
 }
 
-/// One launch for all values of the attrs: proved where it is for each of them.
+/// Proves one launch for all values of the attrs: an access is proved only if it is for each of
+/// them.
 void prove_launch(const ptx::Module& module, const ptx::Function& entry,
                   const inbounds::Setting& setting, size_t launch, LaunchBounds& bounds) {
   inbounds::Setting one = setting;
@@ -99,7 +100,8 @@ void prove_launch(const ptx::Module& module, const ptx::Function& entry,
   if (!looked) bounds.error = "supports no case of this dtype";
 }
 
-/// What does not compile is told in the report: the other kernels are looked at all the same.
+/// Proves one kernel. Compile errors go into the report, so that the other kernels are still
+/// checked.
 void prove_kernel(KernelStore& kernels, const inbounds::Setting& setting,
                   BoundsReportReply& reply) {
   LaunchBounds bounds{

@@ -1,5 +1,4 @@
-// Proves that memory accesses of an op's kernels stay inside of their tensors for all data and
-// sizes.
+// Proves that memory accesses of an op's kernels stay inside their tensors for all data and sizes.
 #pragma once
 
 #include <functional>
@@ -16,11 +15,11 @@ namespace gpuemu {
 struct ProveOptions {
   std::string kernel;          ///< "": every variant.
   std::optional<DType> dtype;  ///< Absent: all of the op's.
-  std::function<bool()> stop;  ///< Asked between kernels.
+  std::function<bool()> stop;  ///< Called between kernels.
 };
 
-/// Adds to `reply` one LaunchBounds for each launch, variant and dtype. NotFound when the op has no
-/// such kernel or dtype. REQUIRES: the op has kernels; options.stop.
+/// Adds one LaunchBounds to `reply` for each launch, variant and dtype. NotFound if the op has no
+/// such kernel or dtype. REQUIRES: the op has kernels; options.stop is set.
 Status prove_op(const Config& config, KernelStore& kernels, const OpConfig& op,
                 const ProveOptions& options, BoundsReportReply& reply);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kUlps = 1;
 constexpr double kShareOfBound = 1.0 / 16;
 
-/// Elements that are neighbours in their type, or the same.
+/// Returns for each element whether both values are equal or neighbours in their type.
 std::vector<bool> neighbours(const Tensor& a, const Tensor& b) {
   const size_t size = byte_size(a.dtype);
   std::vector<bool> near(static_cast<size_t>(a.count()));

@@ -1,4 +1,4 @@
-// Whether a mutant differs from its kernel in nothing but rounding.
+// Decides whether a mutant differs from its kernel only in rounding.
 #pragma once
 
 namespace gpuemu {
@@ -6,10 +6,10 @@ namespace gpuemu {
 struct CaseReport;
 struct CaseRequest;
 
-/// Compares two runs of one case with CaseSettings::shadow: each element of their exact outputs is
-/// the same up to a unit in the last place, which rounding it to its type costs, or up to a
-/// sixteenth of the op's tolerance, which is half a rounding at its error scale. False where either
-/// has no exact outputs.
+/// Compares two runs of one case with CaseSettings::shadow. Returns true if each element of their
+/// exact outputs is equal within a unit in the last place, the cost of rounding it to its type, or
+/// within a sixteenth of the op's tolerance, which is half a rounding at its error scale. Returns
+/// false if either run has no exact outputs.
 bool same_without_rounding(const CaseRequest& request, const CaseReport& own,
                            const CaseReport& mutant);
 

@@ -35,7 +35,8 @@ Status add_supported(const CaseSource& source, CasePlan plan, std::vector<CasePl
   return ok_status();
 }
 
-/// Small whole numbers at the least sizes of all dims in every combination, up to a limit.
+/// Adds cases with small whole numbers, at the least sizes of all dims in every combination, up to
+/// a limit.
 Status add_small_cases(const CaseSource& source, std::vector<CasePlan>& to) {
   CaseOptions options{.dtypes = {source.dtype},
                       .strategies = {Strategy::SmallInt, Strategy::Degenerate}};
@@ -106,7 +107,7 @@ Result<std::vector<CasePlan>> every_kind_of_case(const CaseSource& source) {
                                 .constants = source.constants};
       CasePlan plan =
           GPUEMU_TRY(plan_case(source.op, source.seed, iteration_of(source, ++number), options));
-      // What the op or dtype does not allow comes back as something else.
+      // A strategy that the op or dtype does not permit is replaced by another.
       if (plan.value_strategy != value.strategy || plan.shape_strategy != shape.strategy) continue;
       GPUEMU_TRY(add_supported(source, std::move(plan), plans));
     }

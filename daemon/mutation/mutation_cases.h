@@ -1,4 +1,4 @@
-// The cases that mutants run on. Used by mutation_run.cc alone.
+// The cases that mutants run on. Used only by mutation_run.cc.
 #pragma once
 
 #include <vector>
@@ -16,13 +16,13 @@ struct CaseSource {
   const Constants& constants;  ///< Constants of the kernel, for the strategy `constants`.
 };
 
-/// The first `count` that `gpuemu test` would run with this seed, smallest first; those that the
-/// kernel does not support are left out.
+/// Returns the first `count` cases that `gpuemu test` would run with this seed, smallest first,
+/// without those that the kernel does not support.
 Result<std::vector<CasePlan>> configured_cases(const Config& config, const CaseSource& source,
                                                uint64_t count);
 
-/// Every value strategy with every shape strategy that the op and dtype allow, and small whole
-/// numbers at every small size; smallest first.
+/// Returns every value strategy with every shape strategy that the op and dtype permit, and small
+/// whole numbers at every small size; smallest first.
 Result<std::vector<CasePlan>> every_kind_of_case(const CaseSource& source);
 
 }  // namespace gpuemu

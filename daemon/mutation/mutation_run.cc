@@ -1,4 +1,5 @@
-// One queue of mutants, one thread per slot. The kernel's own outcomes are computed once.
+// Runs mutants from one queue, with one thread per slot. The kernel's own outcomes are computed
+// once.
 #include "daemon/mutation/mutation_run.h"
 
 #include <algorithm>
@@ -22,14 +23,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A mutant may loop for ever: it gets so many times what the slowest case of the kernel took.
+// A mutant may loop for ever, so its time limit is this multiple of the kernel's slowest case.
 constexpr uint64_t kSlowdownMax = 20;
 constexpr uint64_t kTimeoutMsMin = 2000;
 
-// A mutant that only rounds otherwise has errors like the kernel's own: the largest of hundreds of
-// cases is not the same number twice.
+// A mutant that only rounds differently has errors of the kernel's size, but not equal to them: the
+// largest errors of two sets of hundreds of cases differ a little.
 constexpr double kNoWorse = 1.25;
-// Run without rounding, which takes tens of times as long.
+// These run without rounding, which takes tens of times as long.
 constexpr size_t kExactCasesMax = 24;
 const KernelConfig* choose_kernel(const Config& config, const OpConfig& op,
                                   const std::string& wanted) {
@@ -45,7 +46,8 @@ const KernelConfig* choose_kernel(const Config& config, const OpConfig& op,
   return best;
 }
 
-/// Work of numbers 0 to count - 1 on as many threads as there are slots; ends early on an error.
+/// Runs `work` for numbers 0 to count - 1 on as many threads as there are slots; ends early on an
+/// error.
 Status on_all_slots(const SlotPool& slots, size_t count,
                     const std::function<Status(size_t index)>& work) {
   std::atomic<size_t> next{0};
@@ -134,7 +136,8 @@ class MutationRun {
     return run_case({config_, op_, *kernel_, prepared, plan, settings}, slot);
   }
 
-  /// The kernel itself must pass; what its slowest case takes bounds the mutants.
+  /// Runs the kernel itself, which must pass; its slowest case determines the time limit of
+  /// mutants.
   Status run_baseline() {
     std::vector<std::optional<CaseReport>> outcomes(plans_.size());
     const auto run_plan = [&](size_t index) -> Status {
@@ -160,7 +163,7 @@ class MutationRun {
     return ok_status();
   }
 
-  /// The kernel's text with the mistake in it; its findings do not name the original.
+  /// Returns the kernel's text with the mistake in it; findings do not name the original.
   PreparedKernel prepared_with(const Mutant& mutant) const {
     PreparedKernel changed = *original_;
     changed.ptx = with_mutant(original_->ptx, mutant);
@@ -206,7 +209,8 @@ class MutationRun {
     return ok_status();
   }
 
-  /// Every kind of input on those that are left: one that kills, or none that shows a difference.
+  /// Runs the surviving mutants on every kind of input, until one kills them or all show no
+  /// difference.
   Status examine_survivors() {
     std::vector<size_t> survivors;
     for (size_t i = 0; i < reports_.size(); ++i) {
@@ -279,13 +283,13 @@ class MutationRun {
     return ok_status();
   }
 
-  /// Whether the kernel and the mutant give the same values where nothing is rounded but outputs.
+  /// Returns whether kernel and mutant give the same values if nothing but outputs is rounded.
   Result<bool> rounds_alone(const PreparedKernel& changed, const std::vector<CasePlan>& all,
                             const std::vector<size_t>& differing) const {
     const CaseSettings exactly{.extras = Extra::Shadows, .shadow = {.output = {}}};
     for (size_t i = 0; i < std::min(differing.size(), kExactCasesMax); ++i) {
       if (is_over()) return false;
-      // Spread over all sizes, of which the first are the smallest.
+      // Spread over all sizes; the first cases are the smallest.
       const size_t step = std::max<size_t>(1, differing.size() / kExactCasesMax);
       const CasePlan& plan = all[differing[i * step]];
       const CaseReport mutant = GPUEMU_TRY(run_one(changed, plan, exactly));
@@ -323,7 +327,7 @@ class MutationRun {
   }
 
   const MutationMachinery machinery_;
-  Config config_;  // With a watchdog of its own.
+  Config config_;  // A copy with a watchdog of its own.
   const OpConfig& op_;
   const MutationOptions& options_;
   const std::atomic<bool>& cancel_;

@@ -1,5 +1,5 @@
-// Mutation testing of a project's own configuration: its cases run on kernels with one mistake
-// planted each. What survives is run on every other kind of input there is.
+// Mutation testing of a project's own configuration: runs its cases on kernels with one planted
+// mistake each. Mutants that survive are run on every other kind of input that exists.
 #pragma once
 
 #include <atomic>
@@ -17,20 +17,20 @@
 namespace gpuemu {
 
 struct MutationOptions {
-  std::string kernel;  ///< A variant of the op; "": the one that runs.
+  std::string kernel;  ///< A variant of the op; "": the one that usually runs.
   std::optional<DType> dtype;
-  uint64_t cases = 0;        ///< Per mutant; 0: the configuration's.
-  uint64_t seed = 0;         ///< Decides the cases, and which mutants are chosen.
+  uint64_t cases = 0;        ///< Per mutant; 0: as in the configuration.
+  uint64_t seed = 0;         ///< Determines the cases, and which mutants are chosen.
   uint64_t mutants_max = 0;  ///< 0: all.
   std::vector<std::string> mutations;
-  /// No mutant begins later.
+  /// No mutant begins after this time.
   std::optional<std::chrono::steady_clock::time_point> deadline;
   LaneClaim claim;
 };
 
 struct MutationEvents {
   std::function<void(uint64_t total)> on_total;
-  /// By any thread, one at a time.
+  /// May be called by any thread, by one at a time.
   std::function<void(const MutantReport& mutant)> on_mutant;
 };
 
@@ -41,8 +41,8 @@ struct MutationMachinery {
   SlotPool& slots;
 };
 
-/// InvalidArgument when the kernel itself fails one of the cases: mutants of it prove nothing.
-/// Verdicts follow from the options alone unless the deadline or `cancel` comes.
+/// InvalidArgument if the kernel itself fails one of the cases, because its mutants then prove
+/// nothing. Verdicts depend only on the options, unless the deadline or `cancel` ends the run.
 Result<MutationReportReply> run_mutation(MutationMachinery machinery, const OpConfig& op,
                                          const MutationOptions& options,
                                          const MutationEvents& events,

@@ -1,4 +1,4 @@
-// Describing a case: from its plan and its kernel's files to records of the wire.
+// Describes a case: converts its plan and its kernel's files to records of the protocol.
 #include "daemon/pipeline/case_export.h"
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kSourcesMax = 64;                       // A kernel's own headers.
-constexpr size_t kSourceFileBytesMax = size_t{4} << 20;  // Generated sources among them.
+constexpr size_t kSourcesMax = 64;                       // Counts a kernel's own headers.
+constexpr size_t kSourceFileBytesMax = size_t{4} << 20;  // Allows for generated sources.
 
 TensorRole role_of(PlanTensor::Role role) {
   switch (role) {
@@ -70,7 +70,7 @@ ExportedLaunch describe(const PlanLaunch& launch, const ExecutionPlan& plan) {
   return out;
 }
 
-/// The names in #include "name" lines.
+/// Returns the names in #include "name" lines.
 std::vector<std::string> included_names(const std::string& text) {
   constexpr std::string_view kInclude = "#include";
   std::vector<std::string> names;
@@ -85,14 +85,14 @@ std::vector<std::string> included_names(const std::string& text) {
   return names;
 }
 
-/// Stays in the folder that it starts from.
+/// Returns whether the path stays within the folder that it starts from.
 bool is_plain_path(const fs::path& path) {
   return !path.empty() && path.is_relative() &&
          std::ranges::none_of(path, [](const fs::path& part) { return part == ".."; });
 }
 
-/// The kernel's file and, of those that it includes, the ones that lie beside or below it. System
-/// headers and those of other projects stay where they are.
+/// Adds the kernel's file and those of its includes that lie beside or below it. System headers and
+/// those of other projects are not exported.
 void add_sources(const std::string& file, ExportedCaseReply& out) {
   const fs::path folder = fs::path(file).parent_path();
   std::vector<fs::path> waiting{fs::path(file).filename()};
@@ -112,7 +112,7 @@ void add_sources(const std::string& file, ExportedCaseReply& out) {
   if (!out.sources.contains(out.source)) out.source.clear();
 }
 
-/// Packed numbers of any element type as a tensor of doubles.
+/// Converts packed numbers of any element type to a tensor of doubles.
 Tensor doubles(const Shape& shape, std::span<const double> values) {
   Tensor tensor = make_tensor(DType::Float64, shape);
   std::ranges::copy(std::as_bytes(values), tensor.data.begin());
@@ -165,11 +165,12 @@ void add_expectation(const Comparison& comparison, ExportedCaseReply& to) {
       bounds[i] = std::numeric_limits<double>::max();
     }
     if (!widened) continue;
-    // The reference is rounded to the output's type before places are counted: half a place more.
+    // The reference is rounded to the output's type before units in the last place are counted:
+    // that adds half a unit.
     const double place = ulp_at(format_of(comparison.output.dtype), values[i]);
     bounds[i] = std::max(bounds[i], (static_cast<double>(*ulps) + 0.5) * place);
   }
-  // Integers beyond 2^53 are exact in their own type only.
+  // Integers beyond 2^53 are exact only in their own type.
   to.expected[comparison.output_name] =
       is_float(reference.dtype)
           ? doubles(reference.shape, values)

@@ -1,5 +1,5 @@
-// A case with everything that running it without gpuemu takes: kernel, launches, inputs, what is
-// expected and how far an output may lie from it.
+// Exports a case with everything needed to run it without gpuemu: kernel, launches, inputs,
+// expected outputs, and how far an output may differ from them.
 #pragma once
 
 #include "daemon/case/case_report.h"
@@ -14,15 +14,16 @@ struct ExecutionPlan;
 
 LaunchedCode launched_code(const CaseRequest& request, const BuiltPlan& built);
 
-/// PTX in which the variables of the plan are declared with what they hold in the first run, so
-/// that programs that run it set nothing.
+/// Returns PTX that declares the plan's variables with their contents of the first run, so that
+/// programs that run it need not set any.
 Result<std::string> with_variables(std::string ptx, const ExecutionPlan& plan, Arena& arena);
 
-/// Kernel, sources, tensors and launches; the tensors' values are added while the case is judged.
+/// Returns kernel, sources, tensors and launches; the values of the tensors are added while the
+/// case is judged.
 ExportedCaseReply describe_case(const CaseRequest& request, const BuiltPlan& built);
 
-/// Adds what is expected of one output, and its bounds. REQUIRES: output and reference of one
-/// shape.
+/// Adds the expected values of one output, and their bounds. REQUIRES: output and reference have
+/// the same shape.
 void add_expectation(const Comparison& comparison, ExportedCaseReply& to);
 
 }  // namespace gpuemu

@@ -10,7 +10,7 @@
 namespace gpuemu {
 namespace {
 
-/// Scripts and kernels write part of a message; its beginning and its end tell most.
+/// Scripts and kernels write part of a message; its beginning and end are the most informative.
 void clip(std::string& message) {
   if (message.size() <= kMessageCharsMax) return;
   const size_t half = kMessageCharsMax / 2;

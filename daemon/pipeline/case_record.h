@@ -1,11 +1,11 @@
-// The stage Record: what reproduces the case.
+// The stage Record: stores what is needed to reproduce the case.
 #pragma once
 
 #include "daemon/case/stage.h"
 
 namespace gpuemu {
 
-/// Writes into the report what reproduces the case, its time and its verdict.
+/// Stores in the report what is needed to reproduce the case, its time and its verdict.
 Result<Next> record_case(CaseWork& work);
 
 }  // namespace gpuemu

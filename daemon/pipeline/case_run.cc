@@ -11,7 +11,7 @@ Result<CaseReport> run_case(const CaseRequest& request, Slot& slot) {
   for (const Stage& stage : stages()) {
     if (!work.applies(stage)) continue;
     const Result<Next> next = stage.run(work);
-    // What a stage says of a run that was cancelled is not about the case.
+    // Results of a stage whose run was cancelled say nothing about the case.
     if (slot.worker.was_cancelled() || slot.reference.was_cancelled()) {
       return error(ErrorCode::Cancelled, "the case was cancelled");
     }

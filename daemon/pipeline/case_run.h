@@ -9,8 +9,9 @@ struct CaseReport;
 struct CaseRequest;
 struct Slot;
 
-/// Whatever the kernel or the reference does wrong is in the result's failures; an error means that
-/// the case could not be made (its schema does not evaluate, no shared memory, no Python).
+/// Runs the case. Faults of the kernel or the reference are in the result's failures; an error
+/// means that the case could not be made (its schema does not evaluate, no shared memory, no
+/// Python).
 Result<CaseReport> run_case(const CaseRequest& request, Slot& slot);
 
 }  // namespace gpuemu

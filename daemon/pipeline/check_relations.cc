@@ -7,13 +7,13 @@
 namespace gpuemu {
 namespace {
 
-/// Whether the relation holds where nothing is rounded; nothing where that cannot be decided.
+/// Returns whether the relation holds when nothing is rounded; nothing if that cannot be decided.
 Result<std::optional<bool>> holds_exactly(const InvariantSpec& spec, CaseWork& work) {
   const NamedTensors& outputs = work.report.extras.shadows->exact_outputs;
   if (outputs.empty()) return std::optional<bool>();
   DerivedRuns exactly(work.request, work.slot, DerivedRuns::Outputs::Exact);
   const auto verdict = exactly.checker_for(outputs).check(spec);
-  // A finding of a further run says nothing about the formula.
+  // A finding in a further run says nothing about the formula.
   if (!verdict && verdict.error().code == ErrorCode::Cancelled) return std::optional<bool>();
   if (!verdict) return verdict.error();
   if (!verdict->checked) return std::optional<bool>();
@@ -26,7 +26,7 @@ Result<Next> check_relations(CaseWork& work) {
   const CaseRequest& request = work.request;
   std::vector<ValidationFailure>& failures = work.report.result.failures;
   const std::vector<InvariantSpec> relations = relations_of(request.op, request.kernel);
-  // A checker draws the inputs again, which is a tenth of a small case.
+  // A checker generates the inputs again, which takes a tenth of the time of a small case.
   if (!failures.empty() || relations.empty()) return Next::Continue;
   DerivedRuns runs(request, work.slot, DerivedRuns::Outputs::Computed);
   RelationChecker checker = runs.checker_for(work.outputs);

@@ -11,16 +11,16 @@
 namespace gpuemu {
 namespace {
 
-/// "1 case", "3 cases"
+/// Returns "1 case", "3 cases".
 std::string cases_text(uint64_t count) {
   return fmt::format("{} case{}", count, count == 1 ? "" : "s");
 }
 
 struct NoteSentence {
   CaseNote note;
-  const char* sentence;  ///< {}: "3 cases".
+  const char* sentence;  ///< {}: a text such as "3 cases".
 };
-/// In the order in which reports show them. Other notes say nothing to the reader of a report.
+/// In the order in which reports show them. Other notes do not appear in reports.
 constexpr NoteSentence kNoteSentences[] = {
     {CaseNote::UndefinedIntegers,
      "in {} some integers were not compared: they come from a NaN or an infinity, which no integer "
@@ -69,7 +69,7 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
   for (const auto& [name, count] : report.relations) judges.insert(name);
   std::set<std::string> idle;
   for (const InvariantSpec& spec : relations_of(op, *kernel)) {
-    // Cases with a finding of another kind are not asked for their relations.
+    // Relations are not checked on cases with findings of another kind.
     const std::string name(name_of(spec.kind));
     if (!judges.contains(name) && report.failed < report.cases) idle.insert(name);
   }

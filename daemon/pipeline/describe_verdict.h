@@ -1,4 +1,4 @@
-// What the report of an op says of its verdict beside its findings.
+// Remarks on the verdict in the report of an op, besides its findings.
 #pragma once
 
 namespace gpuemu {
@@ -7,8 +7,8 @@ struct Config;
 struct OpConfig;
 struct OpTestReport;
 
-/// Says in the report what its verdict rests on where no reference was compared, and which
-/// relations no case could tell anything about.
+/// Adds to the report what the verdict is based on if no reference was compared, and which
+/// relations were not conclusive in any case.
 void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report);
 
 }  // namespace gpuemu

@@ -1,4 +1,4 @@
-// Variables that the host sets, as initialisers in the PTX of an exported case.
+// Turns variables that the host sets into initializers in the PTX of an exported case.
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -11,7 +11,7 @@ namespace {
 
 bool ends_name(char c) { return c == '[' || c == ';' || c == ' ' || c == '='; }
 
-/// First character and end, behind the semicolon, of the declaration of `name`.
+/// Returns the first character and the end, after the semicolon, of the declaration of `name`.
 std::optional<std::pair<size_t, size_t>> declaration_of(const std::string& ptx,
                                                         const std::string& name) {
   for (size_t line = 0; line < ptx.size(); line = ptx.find('\n', line)) {
@@ -30,7 +30,7 @@ std::optional<std::pair<size_t, size_t>> declaration_of(const std::string& ptx,
   return std::nullopt;
 }
 
-/// The same variable as bytes with these values.
+/// Declares the same variable as bytes with these values.
 std::string redeclared(const std::string& declaration, const std::string& name,
                        const std::vector<std::byte>& image) {
   constexpr std::string_view kAlign = ".align ";

@@ -61,7 +61,8 @@ bool has_errors(const ComparedOutput& compared) {
   return comparison.has_reference && comparison.output.shape == comparison.reference.shape;
 }
 
-/// What the element may be off that uses most of its bound; nothing for outputs without one.
+/// Returns the permitted error of the element that uses most of its bound; nothing for outputs
+/// without one.
 std::optional<double> bound_of_worst(const Comparison& comparison) {
   const TensorView &output = comparison.output, &reference = comparison.reference;
   if (output.shape != reference.shape || !is_float(output.dtype)) return std::nullopt;
@@ -96,7 +97,7 @@ Status collect_error_map(CaseWork& work) {
   return ok_status();
 }
 
-/// Whether nothing but the reference itself passes.
+/// Returns whether the output passes only if it equals the reference.
 bool is_exact(const ComparedOutput& compared) {
   const Tolerance& tolerance = compared.comparison.policy.tolerance;
   const bool whole = !is_float(compared.comparison.output.dtype) &&
@@ -188,7 +189,7 @@ struct Row {
   Extra extra;
   Status (*collect)(CaseWork&);
 };
-/// Reproduction has no row: the stage Record makes it.
+/// Reproduction has no row, because the stage Record makes it.
 constexpr Row kRows[] = {
     {Extra::Tensors, copy_outputs},           {Extra::LineProfile, collect_lines},
     {Extra::ErrorMap, collect_error_map},     {Extra::Evidence, collect_evidence},
@@ -203,7 +204,7 @@ Result<Next> collect_extras(CaseWork& work) {
   for (const Row& row : kRows) {
     if (work.wants(row.extra)) GPUEMU_TRY(row.collect(work));
   }
-  // Relations compare further runs with these outputs, which lie in memory that those runs use.
+  // Relations compare further runs with these outputs, and those runs overwrite their memory.
   const bool relates = !relations_of(work.request.op, work.request.kernel).empty();
   if (relates && work.outputs.empty()) GPUEMU_TRY(copy_outputs(work));
   return Next::Continue;

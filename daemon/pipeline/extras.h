@@ -1,5 +1,5 @@
-// The stage Extras: what was asked for beside the verdict, while outputs and reference lie in
-// memory.
+// The stage Extras: collects what was requested besides the verdict, while outputs and reference
+// are in memory.
 #pragma once
 
 #include "daemon/case/stage.h"

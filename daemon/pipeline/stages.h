@@ -1,5 +1,4 @@
-// What happens to one case, in order. common/protocol/tables/stages.def says what each stage is
-// about.
+// The stages of a case, in order. common/protocol/tables/stages.def describes each of them.
 #pragma once
 
 #include <span>

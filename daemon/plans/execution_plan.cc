@@ -21,7 +21,7 @@ uint64_t packed_bytes(DType dtype, const Shape& shape) {
   return static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
 }
 
-/// Hands out offsets in the arena one after the other.
+/// Allocates offsets in the arena one after another.
 class OffsetPlanner {
  public:
   explicit OffsetPlanner(uint64_t first = 0) : next_(aligned(first)) {}
@@ -179,7 +179,8 @@ struct AlignedBytes {
   size_t align = 1;
 };
 
-/// Each member at a multiple of its alignment, as C lays them out.
+/// Returns the bytes of a structure with each member at a multiple of its alignment, as C lays it
+/// out.
 Result<AlignedBytes> struct_bytes(const LaunchSpec::Arg& arg, const Scope& scope) {
   AlignedBytes out;
   const auto pad_to = [&out](size_t align) {
@@ -290,8 +291,8 @@ Result<PlanVariable> build_variable(const PreparedVariable& variable, const Kern
       what, built.value.text, bytes, variable.bytes);
 }
 
-/// The scope of the same op with much larger sizes: every dim is one that is declared to come to
-/// kSizeFrom or more. Smaller ones count what is few everywhere, such as heads.
+/// Returns a scope of the same op with much larger sizes: it enlarges every dim that may be
+/// declared as kSizeFrom or more. Smaller dims count things that are always few, such as heads.
 Scope grown_scope(const OpConfig& op, Scope scope) {
   constexpr int64_t kSizeFrom = 256, kGrowth = 4096;
   for (const DimSpec& dim : op.dims) {
@@ -312,7 +313,7 @@ Scope grown_scope(const OpConfig& op, Scope scope) {
   return scope;
 }
 
-/// Blocks of the grid in such a scope; 0 where that cannot be said.
+/// Returns the number of blocks of the grid in such a scope; 0 if it cannot be evaluated.
 uint64_t grown_blocks(const LaunchSpec& spec, const Scope& grown) {
   constexpr int64_t kEnough = int64_t{1} << 20;  // More than any device holds at once.
   int64_t blocks = 1;

@@ -9,10 +9,10 @@ namespace gpuemu {
 namespace {
 
 constexpr uint64_t kAlignment = 64;
-/// Blocks that have begun and executed nothing yet, at most.
+/// The most blocks that may have begun without having executed anything.
 constexpr uint64_t kBegun = 16'384;
 
-/// Axis 0 of one copy.
+/// Returns the shape of one copy along axis 0.
 Shape small_shape(const PlanTensor& tensor) {
   Shape shape = tensor.shape;
   if (tensor.repeats > 1) shape[0] /= static_cast<int64_t>(tensor.repeats);
@@ -48,7 +48,7 @@ void repeat_tensors(const DerivedCase& derived, BuiltPlan& built) {
   for (PlanTensor& tensor : plan.tensors) {
     const auto input = derived.inputs.find(tensor.name);
     const bool output = tensor.role == PlanTensor::Role::Output;
-    // An output repeats; an input does where it is larger than what there is of it.
+    // An output repeats; an input does if the tensor is larger than the data there is for it.
     if (output || (input != derived.inputs.end() && input->second.shape != tensor.shape)) {
       tensor.repeats = derived.wide_index->repeats;
     }
@@ -84,10 +84,10 @@ Status read_windows(const BuiltPlan& built, Arena& arena, WideIndexRun& run) {
 }
 
 bool ran_apart(const BuiltPlan& built, uint64_t instructions, const std::string& ptx) {
-  // With a counter that gives out tiles the last blocks do what is first.
+  // If a counter distributes tiles, the last blocks may process the first tiles.
   if (ptx.find("atom.") != std::string::npos) return false;
   return std::ranges::all_of(built.plan.launches, [&](const PlanLaunch& launch) {
-    // A block that has run has executed an instruction per thread at least.
+    // A finished block has executed at least one instruction per thread.
     return blocks_of(launch) > instructions / threads_of(launch) + 2 * kBegun;
   });
 }

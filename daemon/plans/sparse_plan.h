@@ -1,4 +1,5 @@
-// A plan of tensors that are small ones again and again, and what its run has shown.
+// Plans with huge tensors that consist of repeated copies of small ones, and the evaluation of
+// their runs.
 #pragma once
 
 #include "common/base/arena.h"
@@ -7,15 +8,16 @@
 
 namespace gpuemu {
 
-/// Turns the plan, which build_plan has made of huge sizes, into one for execute_sparse(): the
-/// arena holds one copy of each input and the windows of each output.
+/// Converts a plan that build_plan has made for huge sizes into one for execute_sparse(): the arena
+/// holds one copy of each input and the windows of each output.
 void repeat_tensors(const DerivedCase& derived, BuiltPlan& built);
 
-/// The windows from the arena.
+/// Reads the windows from the arena.
 Status read_windows(const BuiltPlan& built, Arena& arena, WideIndexRun& run);
 
-/// Whether the grid is so large that no block can have run from either end, when both runs executed
-/// so many instructions together; false for code that gives its blocks their work by counting.
+/// Returns whether the grid is so large that no block can have run in both runs, from either end,
+/// given the total number of instructions that they executed; false for code that assigns work to
+/// blocks with a counter.
 bool ran_apart(const BuiltPlan& built, uint64_t instructions, const std::string& ptx);
 
 }  // namespace gpuemu

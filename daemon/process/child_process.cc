@@ -1,4 +1,4 @@
-// Sockets, poll and the end of a process with everything that it has started.
+// Implements sockets, polling and the end of a process together with all its descendants.
 #include "daemon/process/child_process.h"
 
 #include <algorithm>
@@ -26,13 +26,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-/// Received in one piece; messages are mostly far smaller.
+/// The most bytes received in one call; messages are mostly far smaller.
 constexpr size_t kReceivedAtOnce = size_t{64} << 10;
-/// Longest single poll: after it, deadlines and the child's end are looked at again.
+/// The longest single poll; deadlines and the child's end are checked after it.
 constexpr int64_t kPollMillisecondsMax = 1'000;
-/// stop() looks this often whether the child, which may have closed its output, has ended.
+/// How often stop() checks whether the child, which may have closed its output, has ended.
 constexpr int kStopPollMilliseconds = 5;
-/// A day: deadlines beyond it are the same as none.
+/// One day: later deadlines are treated as none.
 constexpr uint64_t kDeadlineMillisecondsMax = 86'400'000;
 
 int poll_milliseconds(Deadline deadline) {
@@ -40,8 +40,8 @@ int poll_milliseconds(Deadline deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, kPollMillisecondsMax));
 }
 
-/// The parent of a process by /proc/PID/stat; 0 when it is gone. The name, which may hold anything,
-/// stands in brackets before it.
+/// Returns the parent of a process from /proc/PID/stat; 0 if it is gone. The process name, which
+/// may contain any character, precedes it in parentheses.
 pid_t parent_of(const std::filesystem::path& folder) {
   std::ifstream file(folder / "stat");
   std::string line;
@@ -51,7 +51,7 @@ pid_t parent_of(const std::filesystem::path& folder) {
   return static_cast<pid_t>(std::strtol(line.c_str() + name_end + 4, nullptr, 10));
 }
 
-/// Children of `pid` and theirs, wherever their sessions and groups are.
+/// Returns all descendants of `pid`, whatever their sessions and groups.
 std::vector<pid_t> descendants_of(pid_t pid) {
   std::multimap<pid_t, pid_t> children;
   std::error_code failed;
@@ -135,7 +135,7 @@ void ChildProcess::reap(bool block) {
   } while (got < 0 && errno == EINTR);
   if (got == 0) return;
   ended_ = got > 0;
-  // Whatever it started and left in its group goes with it.
+  // Kill what it started and left in its group.
   ::kill(-pid_, SIGKILL);
   pid_ = -1;
   drain_errors();
@@ -192,8 +192,8 @@ Status ChildProcess::send(std::span<const std::byte> bytes, Deadline deadline) {
 Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline,
                              std::chrono::microseconds busy) {
   const auto busy_until = steady_clock::now() + busy;
-  // Not in `to`: enlarging it for the largest message would clear that much memory for each small
-  // one.
+  // Received into a separate buffer: enlarging `to` for the largest message would clear that much
+  // memory for each small one.
   std::array<std::byte, kReceivedAtOnce> piece;
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), piece.data(), std::min(bytes_max, piece.size()), 0);
@@ -236,7 +236,7 @@ void ChildProcess::stop(Deadline deadline) {
 
 void ChildProcess::wait_for_end(Deadline deadline) {
   while (running() && steady_clock::now() < deadline) {
-    // Its standard output closes when it ends, which wakes us without a signal handler.
+    // Its standard output closes when it ends, which wakes this thread without a signal handler.
     pollfd closing{errors_.get(), POLLIN, 0};
     ::poll(&closing, errors_ ? 1 : 0, std::min(poll_milliseconds(deadline), kStopPollMilliseconds));
     drain_errors();

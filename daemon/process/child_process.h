@@ -1,5 +1,5 @@
-// A process that we start, talk to over one socket and end without leaving anything behind. When
-// this process dies, however it dies, the kernel kills the child's whole process group.
+// A child process with one socket to talk to it. It leaves nothing behind: when this process dies,
+// however it dies, the kernel kills the child's whole process group.
 #pragma once
 
 #include <chrono>
@@ -17,12 +17,13 @@
 namespace gpuemu {
 
 using Deadline = std::chrono::steady_clock::time_point;
-/// Now plus `milliseconds`; far away rather than wrapped around for huge numbers.
+/// Returns now plus `milliseconds`, limited so that huge numbers do not wrap around.
 Deadline deadline_after(uint64_t milliseconds);
 
 struct ChildOptions {
-  std::vector<std::string> command;  ///< command[0] is a path or a name to look for in PATH.
-  std::string folder;                ///< Working folder; "" keeps ours.
+  std::vector<std::string> command;  ///< command[0] is a path, or a name that is searched for in
+                                     ///< PATH.
+  std::string folder;                ///< Working folder; "": that of this process.
   std::vector<int> inherit;          ///< Become descriptors kChildFirstInherited, +1, ...
 };
 
@@ -30,50 +31,50 @@ struct ChildOptions {
 inline constexpr int kChildSocket = 3;
 inline constexpr int kChildFirstInherited = 4;
 
-/// Used by one thread at a time.
+/// A running child. Used by one thread at a time.
 class ChildProcess {
  public:
-  /// Returns when the program runs. Unavailable when it cannot be executed.
+  /// Starts the program and returns when it runs. Unavailable if it cannot be executed.
   static Result<ChildProcess> spawn(const ChildOptions& options);
 
   ChildProcess() = default;
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&& other) noexcept;
-  ~ChildProcess();  ///< kill().
+  ~ChildProcess();  ///< As kill().
 
-  /// Whether it has not ended yet; reaps it when it has.
+  /// Returns whether it is still running; reaps it if it has ended.
   bool running();
-  /// -1 when it does not run.
+  /// Returns -1 if it is not running.
   pid_t pid() const { return pid_; }
 
-  /// Unavailable when the child is gone, Timeout at the deadline. What the child writes to its
-  /// standard output and error is taken meanwhile, so that it never blocks on them.
+  /// Sends the bytes. Unavailable if the child is gone, Timeout at the deadline. Meanwhile reads
+  /// the child's standard output and error, so that it never blocks on them.
   Status send(std::span<const std::byte> bytes, Deadline deadline);
-  /// Appends what has arrived, at least one byte, at most `bytes_max`. Looks again and again for
-  /// `busy` before it sleeps, which takes a processor and spares the time of being woken.
+  /// Appends received data: at least one byte, at most `bytes_max`. Polls without sleeping for
+  /// `busy` first, which uses a processor but saves the time of waking up.
   Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline,
                  std::chrono::microseconds busy = {});
 
-  /// Takes what it writes until it ends by itself: its exit code. Nothing when a signal ended it or
-  /// the deadline came first; it is killed then.
+  /// Reads its output until it ends by itself, and returns its exit code. Returns nothing if a
+  /// signal ended it, or if the deadline came first, after which it is killed.
   std::optional<int> wait(Deadline deadline);
 
-  /// Kills its process group and every descendant that left the group, and reaps it.
+  /// Kills its process group and every descendant that left the group, and reaps the child.
   void kill();
-  /// Closes the socket and waits for its own end until the deadline; then kill().
+  /// Closes the socket and waits until the deadline for the child to end; then kills it.
   void stop(Deadline deadline);
 
-  /// The last bytes of its standard output and error.
+  /// Returns the last bytes of its standard output and error.
   std::string error_tail();
-  /// What it has written until now is not part of the tail any more.
+  /// Discards what it has written so far.
   void forget_errors();
-  /// "exit code 3", "signal 11 (Segmentation fault)"; "" while it runs.
+  /// Returns "exit code 3" or "signal 11 (Segmentation fault)"; "" while it runs.
   std::string ending() const;
 
  private:
   Status wait_for(short events, Deadline deadline);
   void drain_errors();
-  void wait_for_end(Deadline deadline);  ///< Then kill().
+  void wait_for_end(Deadline deadline);  ///< Kills it after the deadline.
   void reap(bool block);
 
   pid_t pid_ = -1;

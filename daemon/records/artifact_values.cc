@@ -1,4 +1,4 @@
-// Metrics of compiled kernels as stored bytes, and back.
+// Converts metrics of compiled kernels to stored bytes, and back.
 #include "daemon/records/flat.h"
 #include "daemon/records/values.h"
 

@@ -1,4 +1,4 @@
-// Private to this folder: what all readers and writers of FlatBuffers values share.
+// Private to this folder: functions that all readers and writers of FlatBuffers values share.
 #pragma once
 
 #include <flatbuffers/flatbuffers.h>
@@ -8,7 +8,7 @@
 
 namespace gpuemu::storage {
 
-/// An enumerator from its stored number; Corruption when there is none.
+/// Converts a stored number to an enumerator; Corruption if there is none.
 template <typename Enum>
 Result<Enum> enum_of(uint8_t number, Enum last) {
   if (number <= static_cast<uint8_t>(last)) return static_cast<Enum>(number);
@@ -16,7 +16,7 @@ Result<Enum> enum_of(uint8_t number, Enum last) {
                static_cast<int>(last));
 }
 
-/// The root table, after the verifier has seen every offset in it.
+/// Returns the root table after the verifier has checked every offset in it.
 template <typename Table>
 Result<const Table*> root_of(std::string_view bytes) {
   const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());

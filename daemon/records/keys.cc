@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kDigits = 20;
 
-/// The number behind the last ':' of `text`, which loses both.
+/// Removes the last ':' of `text` and the number after it, and returns the number.
 std::optional<uint64_t> take_number(std::string_view& text) {
   if (text.size() < kDigits + 1 || text[text.size() - kDigits - 1] != ':') return std::nullopt;
   const std::string_view digits = text.substr(text.size() - kDigits);

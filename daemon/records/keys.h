@@ -1,25 +1,25 @@
-// The keys of the database. Numbers have 20 digits, so that the order of
-// keys is the order of numbers; a name that is followed by more text carries its length, so that
-// names may hold any bytes, ':' too.
+// The keys of the database. Numbers have 20 digits, so that keys sort like numbers. A name that is
+// followed by more text is preceded by its length, so that it may contain any bytes, even ':'.
 //
 //   results             {op}:{seed}                          the fixed width of seed ends the op
 //   failures            {op}:{seed}:{stamp}
 //   baselines           {length}:{tag}:                      the tag itself
 //                       {length}:{tag}:{op}:{seed}           its results
-//   artifacts           {kernel}:{stamp}                     the newest and those before
+//   artifacts           {kernel}:{stamp}                     the newest and earlier ones
 //   artifact_baselines  {length}:{tag}:  {length}:{tag}::{kernel}
 //   corpus              {length}:{op}:{stamp}
-//   index               rt:{~stamp}  ft:{~stamp}             newest first -> key in results,
-//   failures
-//                       rs:{seed}:{~stamp}  fs:{seed}:{~stamp}
+//   index               rt:{~stamp}  rs:{seed}:{~stamp}      newest first -> key in results
+//                       ft:{~stamp}  fs:{seed}:{~stamp}      newest first -> key in failures
 //   meta                user:{name}
 //
 // Every key starts with the prefix of its project, "{project}/"; the keys that index entries hold
-// omit it. Two kinds of meta keys belong to no project: schema_version  project:{project}
+// omit it. Two kinds of meta keys belong to no project:
 //
-// A stamp is microseconds since 1970, raised where needed so that no two are equal. An index entry
-// counts only while the record it names carries its stamp: replacing a result leaves the old one
-// void.
+//   meta                schema_version  project:{project}
+//
+// A stamp is the time in microseconds since 1970, increased if necessary to make it unique. An
+// index entry is valid only while the record that it refers to has the same stamp: replacing a
+// result invalidates the old entry.
 #pragma once
 
 #include <cstdint>
@@ -55,17 +55,17 @@ std::optional<std::string_view> op_of_result_key(std::string_view key);
 std::optional<uint64_t> seed_of_result_key(std::string_view key);
 /// The name in a key that starts with owner_prefix(name); nullopt for other keys.
 std::optional<std::string_view> owner_of(std::string_view key);
-/// The parts of a failure's key; nothing for a text that is none.
+/// The parts of a failure's key.
 struct FailureKey {
   std::string_view op;
   uint64_t seed = 0, stamp = 0;
 };
 std::optional<FailureKey> parse_failure_key(std::string_view key);
-/// `stamp`: from when on these were the kernel's metrics.
+/// `stamp` is the time from which these were the kernel's metrics.
 inline std::string artifact_key(std::string_view kernel, uint64_t stamp) {
   return fmt::format("{}:{:020}", kernel, stamp);
 }
-/// The parts of the key of a kernel's metrics; nothing for a text that is none.
+/// The parts of the key of a kernel's metrics.
 struct ArtifactKey {
   std::string_view kernel;
   uint64_t stamp = 0;

@@ -1,4 +1,4 @@
-// A project as the database knows it.
+// A project as stored in the database.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct StoredProject {
   bool operator==(const StoredProject&) const = default;
 };
 
-/// A user's own records of a project lie in a space of their own, whose id is "PROJECT@USER". The
-/// records of the daemon's user lie in the project itself.
+/// Records that belong to a single user of a project are in a space of their own, whose id is
+/// "PROJECT@USER". The records of the daemon's user are in the project itself.
 inline constexpr char kSpaceMark = '@';
 inline std::string space_of(const std::string& project, const std::string& user) {
   return user.empty() ? project : project + kSpaceMark + user;
@@ -24,7 +24,7 @@ inline std::string space_of(const std::string& project, const std::string& user)
 inline std::string project_of_space(const std::string& space) {
   return space.substr(0, space.find(kSpaceMark));
 }
-/// "" for the daemon's user.
+/// Returns "" for the daemon's user.
 inline std::string user_of_space(const std::string& space) {
   const size_t mark = space.find(kSpaceMark);
   return mark == std::string::npos ? "" : space.substr(mark + 1);

@@ -1,4 +1,4 @@
-// Packs records into FlatBuffers and unpacks what the verifier accepted.
+// Encodes records as FlatBuffers and decodes those that the verifier accepts.
 #include "daemon/records/values.h"
 
 #include "daemon/records/flat.h"

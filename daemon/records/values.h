@@ -1,4 +1,4 @@
-// Records as the bytes that the database keeps, and back.
+// Converts records to the bytes that the database stores, and back.
 #pragma once
 
 #include <string>
@@ -18,14 +18,14 @@ struct StoredResult {
 };
 
 std::string encode_result(const ValidationResult& result, uint64_t stamp, uint64_t inputs);
-/// Corruption for bytes that encode_result could not have written.
+/// Corruption if encode_result could not have written the bytes.
 Result<StoredResult> decode_result(std::string_view bytes);
-/// The stamp alone, read in place.
+/// Returns only the stamp, read in place.
 Result<uint64_t> stamp_of(std::string_view bytes);
-/// Whether it passed, read in place.
+/// Returns whether the result passed, read in place.
 Result<bool> passed_of(std::string_view bytes);
 
-/// Omits the id, which is in the key.
+/// The id is omitted, because it is in the key.
 std::string encode_project(const StoredProject& project);
 Result<StoredProject> decode_project(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// A device as requests tell it.
+// The description of a device in requests.
 #pragma once
 
 #include "common/protocol/daemon.gen.h"
@@ -7,7 +7,7 @@
 namespace gpuemu {
 
 DeviceInfo info_of(const DeviceProperties& device);
-/// The architecture's number, as in 90 of "sm_90"; 0 for anything else.
+/// Returns the number of the architecture, such as 90 for "sm_90"; 0 for anything else.
 int sm_of(const DeviceInfo& device);
 
 }  // namespace gpuemu

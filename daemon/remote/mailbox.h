@@ -1,4 +1,5 @@
-// Private to this folder: messages between the thread that owns a connection and those that use it.
+// Private to this folder: passes messages between the thread that owns a connection and the threads
+// that use it.
 #pragma once
 
 #include <chrono>
@@ -13,24 +14,24 @@
 
 namespace gpuemu {
 
-/// Bounded both ways. Thread-safe.
+/// Bounded in both directions. Thread-safe.
 class Mailbox {
  public:
-  /// `wake` lets the connection's thread look at it; any thread may call it.
+  /// `wake` makes the connection's thread check the mailbox; any thread may call it.
   explicit Mailbox(std::function<void()> wake) : wake_(std::move(wake)) {}
 
-  /// Waits for room; false once it is closed.
+  /// Waits for room; returns false once the mailbox is closed.
   bool send(const RemoteMessage& message);
-  /// Nothing at the deadline, or once it is closed.
+  /// Returns nothing at the deadline, or once the mailbox is closed.
   std::optional<RemoteMessage> receive(std::chrono::steady_clock::time_point deadline);
   bool is_closed() const;
   void close();
 
-  // For the connection's thread:
-  /// Whether it may read more.
+  // All below is for the connection's thread.
+  /// Returns whether the thread may read more messages.
   bool has_room() const;
   bool has_output() const;
-  /// Hands over what is to be sent, as far as the channel shall hold it.
+  /// Moves messages to the channel, up to the amount that it should hold.
   void move_output(TlsChannel& channel);
   void deliver(RemoteMessage message);
 

@@ -6,7 +6,7 @@
 namespace gpuemu {
 namespace {
 
-/// Everything but the program.
+/// Encodes or decodes everything but the program.
 template <typename Wire>
 void pass(Wire& wire, RemoteBegin& begin) {
   WorkerOptions& it = begin.options;

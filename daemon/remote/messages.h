@@ -35,14 +35,14 @@ enum class RemoteKind : uint8_t {
 
 struct RemoteMessage {
   RemoteKind kind = RemoteKind::Heartbeat;
-  uint64_t work = 0;     ///< Counts over all that a daemon gives out.
-  uint32_t attempt = 0;  ///< Which attempt at it.
-  uint64_t offset = 0;   ///< Data: where it lies in the arena.
+  uint64_t work = 0;     ///< Unique over all work that a daemon distributes.
+  uint32_t attempt = 0;  ///< Number of the attempt at that work.
+  uint64_t offset = 0;   ///< Data: the offset in the arena.
   std::vector<std::byte> body = {};
 };
 
 std::vector<std::byte> encode_remote(const RemoteMessage& message);
-/// Corruption for bytes that the encoder could not have written.
+/// Corruption if the encoder could not have written the bytes.
 Result<RemoteMessage> decode_remote(const std::vector<std::byte>& bytes);
 
 /// Body of Begin: how the worker runs the plan. The worker's program is its own.
@@ -55,15 +55,15 @@ Result<RemoteBegin> decode_begin(const std::vector<std::byte>& body);
 
 /// Body of Tape.
 struct RemoteTape {
-  RemoteBegin begin;  ///< Who runs it; the key names the tape's device.
+  RemoteBegin begin;  ///< How it runs; the key names the tape's device.
   std::vector<std::byte> request;
 };
 std::vector<std::byte> encode_remote_tape(const RemoteTape& tape);
 Result<RemoteTape> decode_remote_tape(const std::vector<std::byte>& body);
 
-/// Part of an arena in one message.
+/// The size of the part of an arena that one message carries.
 inline constexpr size_t kDataBytesMax = size_t{1} << 20;
-/// Bound on messages before their worker is accepted.
+/// The limit on messages before their worker is accepted.
 inline constexpr size_t kRegisterBytesMax = size_t{64} << 10;
 
 }  // namespace gpuemu

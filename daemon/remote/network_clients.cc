@@ -27,17 +27,18 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr size_t kClientsMax = 64;
-/// Above every number that a connection of the local socket gets.
+/// Larger than any number that a connection of the local socket gets.
 constexpr uint64_t kFirstNumber = uint64_t{1} << 63;
-/// From the first message to the token.
+/// The time limit from the first message to the token.
 constexpr std::chrono::seconds kPatience{5};
-/// Slows down guessing of the token.
+/// The delay after a wrong token, which slows down guessing.
 constexpr std::chrono::seconds kUnauthorizedDelay{1};
 constexpr int kLookMs = 200;
-/// A machine that disappears is noticed in about 20 s.
+/// Detects a host that disappears within about 20 s.
 constexpr int kProbeAfterS = 10, kProbeEveryS = 5, kProbes = 2;
 
-/// Whether the request needs no file of this machine and concerns the client's own session alone.
+/// Returns whether the request needs no file of this host and concerns only the client's own
+/// session.
 bool is_for_network(const Request& request) {
   if (const auto* const close = std::get_if<CloseSessionRequest>(&request)) {
     return close->name.empty();
@@ -183,7 +184,7 @@ NetworkClients::NetworkClients(NetworkClientsOptions options)
 
 NetworkClients::~NetworkClients() {
   const uint64_t one = 1;
-  // A counter of 0 always takes it.
+  // Writing to a counter of 0 always succeeds.
   [[maybe_unused]] const ssize_t put = ::write(stop_.get(), &one, sizeof one);
   const std::lock_guard lock(mutex_);
   lines_.clear();

@@ -1,4 +1,5 @@
-// Clients that connect over TCP, through the port for workers: what of the protocol they may ask.
+// Serves clients that connect over TCP, through the port for workers, with the part of the protocol
+// that they may use.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,22 @@
 namespace gpuemu {
 
 struct NetworkClientsOptions {
-  std::string token;  ///< daemon.listen has it; the first request shows it.
+  std::string token;  ///< The token that daemon.listen requires; the first request carries it.
   std::function<std::string(std::string_view request, uint64_t connection)> answer;
   std::function<void(uint64_t connection)> connected, disconnected;
   std::function<void(const std::string& line)> log;
 };
 
-/// Answers each connection in a thread of its own. Thread-safe.
+/// Serves each connection in a thread of its own. Thread-safe.
 class NetworkClients {
  public:
   explicit NetworkClients(NetworkClientsOptions options);
-  /// Hangs up on all, once what they asked is answered.
+  /// Closes all connections once their current requests are answered.
   ~NetworkClients();
   NetworkClients(const NetworkClients&) = delete;
   NetworkClients& operator=(const NetworkClients&) = delete;
 
-  /// Serves an established connection whose first message has come. `peer` is its address.
+  /// Serves an established connection whose first message has been received. `peer` is its address.
   void serve(std::unique_ptr<TlsChannel> channel, TlsChannel::Message first, std::string peer);
 
  private:

@@ -12,11 +12,11 @@
 namespace gpuemu {
 namespace {
 
-/// How long a worker that was lost is listed, and how many of them.
+/// How long a lost worker is listed, and how many of them.
 constexpr std::chrono::minutes kLostListed{10};
 constexpr size_t kLostMax = 64;
 
-/// The emulator is whatever architecture it is asked to be; a GPU runs code for older ones.
+/// The emulator can be any architecture; a GPU also runs code for older ones.
 bool fits(const DeviceInfo& device, const WorkerOptions& options) {
   if (device.backend != options.backend) return false;
   return !device_traits(options.backend).is_gpu || sm_of(device) >= options.sm;
@@ -145,7 +145,7 @@ void RemoteRegistry::lose(const std::shared_ptr<Member>& member) {
   member->ended = Clock::now();
   tell_change();
   const auto found = members_.find(member->identity.worker_id);
-  if (found == members_.end() || found->second != member) return;  // Its process came back.
+  if (found == members_.end() || found->second != member) return;  // Its process has reconnected.
   members_.erase(found);
   gone_[member->identity.worker_id] = member;
   std::erase_if(gone_,

@@ -1,4 +1,4 @@
-// The remote workers that are connected, and whose turn it is.
+// The registry of connected remote workers, and the choice of the next one to use.
 #pragma once
 
 #include <chrono>
@@ -17,18 +17,18 @@ namespace gpuemu {
 
 class Mailbox;
 
-/// What a worker says of itself.
+/// The identity that a worker reports.
 struct RemoteIdentity {
   std::string worker_id, host, version;
   uint64_t pid = 0;
   DeviceInfo device;
 };
 
-/// Thread-safe.
+/// Registers remote workers and lends them. Thread-safe.
 class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<RemoteRegistry> {
  public:
   using Clock = std::chrono::steady_clock;
-  /// A worker from its acceptance to its loss.
+  /// A worker from its acceptance until it is lost.
   struct Member {
     RemoteIdentity identity;
     std::shared_ptr<Mailbox> mailbox;
@@ -37,7 +37,7 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
     // Guarded by the registry:
     WorkerState state = WorkerState::Idle;
     uint64_t attempts = 0, lost = 0;
-    size_t tapes = 0;  ///< Channels that it serves.
+    size_t tapes = 0;  ///< Tape channels that it serves.
   };
 
   ~RemoteRegistry() override;
@@ -47,31 +47,31 @@ class RemoteRegistry : public RemotePool, public std::enable_shared_from_this<Re
   size_t count(const WorkerOptions& options) const override;
   std::shared_ptr<TapeChannel> tape_channel(const WorkerOptions& options, size_t device) override;
   bool wait(std::chrono::milliseconds most) override;
-  /// Ends all waiting, now and later.
+  /// Ends all waiting, present and future.
   void shutdown();
-  /// Whether no worker is connected.
+  /// Returns whether no worker is connected.
   bool is_empty() const;
 
-  /// Adds a worker; else why not: another process of its name is connected. One of the same process
-  /// takes the place of its own earlier connection.
+  /// Adds a worker. Returns the reason if it is refused: another process of its name is connected.
+  /// A connection from the same process replaces its earlier one.
   std::variant<std::shared_ptr<Member>, std::string> add(const RemoteIdentity& identity,
                                                          std::shared_ptr<Mailbox> mailbox);
-  /// Its connection has ended; what it runs is lost.
+  /// Records that the worker's connection has ended; the work that it runs is lost.
   void lose(const std::shared_ptr<Member>& member);
-  /// Lists the connected workers and those lost a short while ago, by name.
+  /// Lists, by name, the connected workers and those lost recently.
   std::vector<RemoteWorkerInfo> list() const;
 
-  // For the workers that take() lends:
-  /// Waits until it does nothing, and takes it; false where it is lost.
+  // For the workers that take() returns:
+  /// Waits until the worker is idle, and takes it; returns false if it is lost.
   bool occupy(const std::shared_ptr<Member>& member);
   void end_tape(const std::shared_ptr<Member>& member);
   void give_back(const std::shared_ptr<Member>& member);
-  /// Counts an attempt at a plan, and gives it a number that no other has.
+  /// Counts an attempt at a plan, and returns a unique number for it.
   uint64_t begin_attempt(const std::shared_ptr<Member>& member);
   void count_loss(const std::shared_ptr<Member>& member);
 
  private:
-  /// REQUIRES: mutex_ is held.
+  /// Wakes the waiting threads. REQUIRES: mutex_ is held.
   void tell_change();
 
   mutable std::mutex mutex_;

@@ -12,9 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Processes that are kept for plans of other projects.
+/// The most processes kept for plans of other projects.
 constexpr size_t kRunnersMax = 4;
-/// Processes for devices of tapes, at one connection.
+/// The most processes for devices of tapes, per connection.
 constexpr size_t kTapesMax = 16;
 constexpr uint64_t kArenaBytesMax = uint64_t{1} << 46;
 constexpr std::chrono::hours kForEver{24 * 365};
@@ -53,7 +53,7 @@ Status RemoteService::handle(const RemoteMessage& message, Mailbox& mailbox,
                              Cancelling& cancelling) {
   if (message.kind == RemoteKind::Begin) return begin(message, cancelling);
   if (message.kind == RemoteKind::Tape) return tape(message, mailbox);
-  // The rest of what was given up in the middle.
+  // The remaining messages of work that was cancelled.
   if (!work_ || message.work != work_->begin.work) return ok_status();
   switch (message.kind) {
     case RemoteKind::Data:
@@ -81,7 +81,7 @@ Result<WorkerOptions> RemoteService::own_options(WorkerOptions options) const {
                  options.backend, device_.backend);
   }
   options.program = program_;
-  // The emulator is the device that it is asked to be.
+  // The emulator takes the index that is requested.
   if (device_traits(device_.backend).is_gpu) options.device_index = device_.index;
   return options;
 }
@@ -102,7 +102,8 @@ Result<std::vector<std::byte>> RemoteService::ask_tape(const RemoteMessage& mess
     tapes_[key] = std::move(started);
   }
   const auto found = tapes_.find(key);
-  // The request is not why: it gets another code than one with which the process ends.
+  // The process is gone for another reason than this request, so the error code differs from the
+  // one for a request that ends the process.
   if (found == tapes_.end() || !found->second->runs()) {
     return error(ErrorCode::NotFound, "this worker has no tensors of that tape");
   }

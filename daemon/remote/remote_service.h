@@ -1,4 +1,4 @@
-// Private to this folder: what a remote worker does for its daemon.
+// Private to this folder: executes on a remote worker the work of its daemon.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace gpuemu {
 
-/// Notes which work was cancelled. Thread-safe.
+/// Records which work was cancelled. Thread-safe.
 class Cancelling {
  public:
   void begin(uint64_t work);
@@ -32,14 +32,14 @@ class Cancelling {
   std::atomic<bool> flag_{false};
 };
 
-/// Runs plans in processes of its own, one for each way to run them. For one thread.
+/// Runs plans in processes of its own, one for each set of options. Used by one thread.
 class RemoteService {
  public:
-  /// `program` is gpuemu-worker.
+  /// `program` is the path of gpuemu-worker.
   RemoteService(DeviceProperties device, std::string program)
       : device_(std::move(device)), program_(std::move(program)) {}
 
-  /// Until the mailbox is closed. Corruption for messages that no daemon sends.
+  /// Serves until the mailbox is closed. Corruption for messages that no daemon sends.
   Status serve(Mailbox& mailbox, Cancelling& cancelling);
 
  private:
@@ -62,7 +62,7 @@ class RemoteService {
   Status store(const RemoteMessage& message);
   Status execute(const RemoteMessage& message, Mailbox& mailbox, Cancelling& cancelling);
   Result<Runner*> runner_for(WorkerOptions options);
-  /// Nothing when the mailbox is closed.
+  /// Returns nothing if the mailbox is closed.
   Result<std::optional<ModuleText>> module_of(Mailbox& mailbox);
   Result<ExecutionReport> run(const ModuleText& module, const ExecutionPlan& plan,
                               Cancelling& cancelling);
@@ -71,7 +71,7 @@ class RemoteService {
   const DeviceProperties device_;
   const std::string program_;
   std::map<std::string, Runner> runners_;  ///< By their options.
-  /// Processes that keep tensors of tapes, by their options and the tape's device.
+  /// Processes that hold tensors of tapes, by their options and the tape's device.
   std::map<std::string, std::unique_ptr<WorkerClient>> tapes_;
   std::map<std::string, ModuleText> modules_;
   std::optional<Work> work_;

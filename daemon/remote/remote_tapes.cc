@@ -10,10 +10,10 @@
 namespace gpuemu {
 namespace {
 
-/// An answer takes at most this long: more than the remote worker waits for its own process.
+/// The time limit of an answer: longer than the remote worker waits for its own process.
 constexpr std::chrono::milliseconds kAnswerMax{kTapeRequestMs + 60'000};
 
-/// What a worker that was sent a request made of it without answering.
+/// Returns why a worker did not answer a request.
 TapeReply::End end_of(const RemoteMessage& refused) {
   using enum TapeReply::End;
   ByteReader in(refused.body);
@@ -22,7 +22,7 @@ TapeReply::End end_of(const RemoteMessage& refused) {
   switch (decode_failure(in).code) {
     case ErrorCode::Timeout:
       return TooLong;
-    case ErrorCode::NotFound:  // Its own process was gone already.
+    case ErrorCode::NotFound:  // Its process had already gone.
       return LostBefore;
     default:
       return LostWithIt;
@@ -44,7 +44,7 @@ class RemoteTapes final : public TapeChannel {
   bool is_lost() override { return is_lost_ || member_->mailbox->is_closed(); }
 
  private:
-  /// Nothing when the worker is lost.
+  /// Returns nothing if the worker is lost.
   std::optional<RemoteMessage> answer_to(uint64_t number);
 
   const std::shared_ptr<RemoteRegistry> registry_;
@@ -75,7 +75,7 @@ TapeReply RemoteTapes::ask(std::vector<std::byte> request) {
       {RemoteKind::Tape, number, 1, is_first, encode_remote_tape({begin_, std::move(request)})});
   auto answer = sent ? answer_to(number) : std::nullopt;
   if (!answer) {
-    // It may still be at work: its connection is closed.
+    // It may still be busy, so its connection is closed.
     registry_->lose(member_);
     registry_->count_loss(member_);
   }

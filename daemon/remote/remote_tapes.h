@@ -1,4 +1,4 @@
-// Private to this folder: tensors of a tape at a remote worker.
+// Private to this folder: stores tensors of a tape on a remote worker.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,8 @@
 
 namespace gpuemu {
 
-/// `device`: which of the tape's devices it is. The member has counted the channel.
+/// `device` selects one of the tape's devices. The caller has already counted the channel for the
+/// member.
 std::shared_ptr<TapeChannel> keep_tapes(std::shared_ptr<RemoteRegistry> registry,
                                         std::shared_ptr<RemoteRegistry::Member> member,
                                         const WorkerOptions& options, size_t device);

@@ -12,10 +12,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Loading a module and sending tensors, beyond what the plan itself may take.
+/// The time for loading a module and sending tensors, beyond that of the plan itself.
 constexpr std::chrono::minutes kBeyondPlan{10};
 constexpr std::chrono::milliseconds kCancelLook{100};
-/// A worker that was told to cancel ends its kernel within a second.
+/// A worker that gets a cancel message ends its kernel within a second.
 constexpr std::chrono::seconds kCancelPatience{10};
 
 class LentWorker : public RemoteWorker {
@@ -29,7 +29,7 @@ class LentWorker : public RemoteWorker {
   std::optional<Result<ExecutionReport>> run(const RemoteWork& work) override;
 
  private:
-  /// What came of it; no value where the worker is of no use any more.
+  /// The result; no value if the worker can no longer be used.
   using Outcome = std::optional<Result<ExecutionReport>>;
   struct Arrived {
     uint64_t offset = 0;
@@ -38,10 +38,10 @@ class LentWorker : public RemoteWorker {
 
   bool send(RemoteKind kind, std::vector<std::byte> body, uint64_t offset = 0);
   bool send_inputs(const RemoteWork& work);
-  /// The next message about this attempt; nothing when the worker is lost.
+  /// Returns the next message about this attempt; nothing if the worker is lost.
   std::optional<RemoteMessage> next(const RemoteWork& work);
   Outcome wait(const RemoteWork& work);
-  /// Takes what the worker says of the outputs; false for what it has not been asked for.
+  /// Stores received outputs; returns false for data that was not requested.
   bool keep(RemoteMessage message);
   Outcome finish(const RemoteMessage& last, const RemoteWork& work);
 
@@ -51,8 +51,9 @@ class LentWorker : public RemoteWorker {
   uint32_t attempt_ = 0;
   PlanRanges ranges_;
   Clock::time_point end_, cancelled_end_ = Clock::time_point::max();
-  uint64_t bytes_left_ = 0;       ///< How much of the outputs has not arrived.
-  std::vector<Arrived> outputs_;  ///< Written once the work is done: a lost worker leaves no trace.
+  uint64_t bytes_left_ = 0;       ///< The bytes of the outputs that have not arrived.
+  std::vector<Arrived> outputs_;  ///< Written once the work is done, so that a lost worker leaves
+                                  ///< no partial outputs.
 };
 
 bool LentWorker::send(RemoteKind kind, std::vector<std::byte> body, uint64_t offset) {
@@ -81,7 +82,7 @@ std::optional<RemoteMessage> LentWorker::next(const RemoteWork& work) {
     }
     auto message = member_->mailbox->receive(std::min(end_, now + kCancelLook));
     if (!message && member_->mailbox->is_closed()) return std::nullopt;
-    // An answer of an older attempt is nobody's.
+    // Ignore answers to older attempts.
     if (message && message->work == number_ && message->attempt == attempt_) return message;
   }
 }
@@ -136,7 +137,7 @@ LentWorker::Outcome LentWorker::wait(const RemoteWork& work) {
   return std::nullopt;
 }
 
-/// What the plan reads and writes, all of which lies in the arena.
+/// Returns the ranges that the plan reads and writes, all of which lie in the arena.
 Result<PlanRanges> checked_ranges(const RemoteWork& work) {
   PlanRanges ranges = GPUEMU_TRY(ranges_of(work.plan));
   for (const auto* list : {&ranges.inputs, &ranges.outputs}) {
@@ -162,7 +163,7 @@ LentWorker::Outcome LentWorker::run(const RemoteWork& work) {
                     send_inputs(work) && send(RemoteKind::Execute, encode_plan(plan));
   Outcome outcome = sent ? wait(work) : std::nullopt;
   if (outcome) return outcome;
-  // It may still be at work, or sends what nobody has asked for: its connection is closed.
+  // It may still be busy, or sends data that was not requested, so its connection is closed.
   member_->mailbox->close();
   registry_->lose(member_);
   if (cancelled_end_ != Clock::time_point::max()) {

@@ -1,4 +1,4 @@
-// Private to this folder: one plan at a remote worker.
+// Private to this folder: runs one plan on a remote worker.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace gpuemu {
 
-/// REQUIRES: the member is busy for this user alone; it is given back at the end.
+/// REQUIRES: the member is reserved for this user; it is returned at the end.
 std::unique_ptr<RemoteWorker> lend(std::shared_ptr<RemoteRegistry> registry,
                                    std::shared_ptr<RemoteRegistry::Member> member);
 

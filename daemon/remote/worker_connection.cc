@@ -16,13 +16,14 @@
 namespace gpuemu {
 namespace {
 
-/// From the connection to the registration; so long the last words of a refusal may take.
+/// The time limits from the connection to the registration, and for sending a refusal.
 constexpr std::chrono::seconds kPatience{5}, kLingerTime{1};
-/// A guess at the token is not answered at once.
+/// The delay after a wrong token, which slows down guessing.
 constexpr std::chrono::seconds kUnauthorizedDelay{1};
 constexpr size_t kNameBytesMax = 64;
 
-/// Letters, digits and what names of hosts have: it stands in logs and on terminals.
+/// Returns whether the text has only letters, digits and characters of host names, because it
+/// appears in logs and on terminals.
 bool is_name(const std::string& text) {
   const auto fits = [](unsigned char letter) {
     return std::isalnum(letter) != 0 || std::strchr("._-:", letter) != nullptr;
@@ -90,7 +91,7 @@ void WorkerConnection::advance(bool is_ready) {
   }
   if (stage_ == Stage::Handshake && channel_->is_established()) stage_ = Stage::Register;
   if (stage_ == Stage::Register) register_worker();
-  if (stage_ == Stage::Refuse) channel_->take_messages();  // Nobody reads what it says now.
+  if (stage_ == Stage::Refuse) channel_->take_messages();  // Its messages are discarded now.
   if (stage_ == Stage::Refuse && refused_ && now >= refuse_at_) {
     channel_->send(bytes_of(encode_reply(*std::exchange(refused_, std::nullopt))));
     channel_->advance();
@@ -163,14 +164,14 @@ std::optional<ErrorReply> WorkerConnection::refusal(const WorkerRegisterRequest&
   return std::nullopt;
 }
 
-/// The log has no bytes of somebody who may not be a worker at all.
+/// Refuses a connection. The log omits the peer's bytes, because it may not be a worker at all.
 void WorkerConnection::refuse_first(std::string why) {
   port_.log_seldom(fmt::format("refused a worker of {}: its first message is wrong", peer_));
   refuse(invalid(std::move(why)));
 }
 
 void WorkerConnection::refuse_told(ErrorReply reply) {
-  // A version may be any text.
+  // The version may be any text.
   const bool is_plain = std::ranges::all_of(
       reply.message, [](unsigned char letter) { return std::isprint(letter) != 0; });
   port_.log(fmt::format("refused a worker of {}: {}", peer_,
@@ -192,7 +193,7 @@ void WorkerConnection::serve() {
   const auto now = Clock::now();
   if (now >= next_heartbeat_) {
     next_heartbeat_ = now + kHeartbeat;
-    // What waits to be sent says as much.
+    // Queued data shows just as well that the connection is alive.
     if (channel_->queued_bytes() == 0) channel_->send(encode_remote({}));
   }
   mailbox.move_output(*channel_);
@@ -204,7 +205,7 @@ void WorkerConnection::serve() {
     if (message->kind != RemoteKind::Heartbeat) mailbox.deliver(*std::move(message));
   }
   if (!channel_->is_open()) return lose("the connection was closed");
-  // While nothing is read nothing can be heard.
+  // While nothing is read, silence proves nothing.
   if (reads && Clock::now() - channel_->last_received() > kLostAfter) {
     lose(fmt::format("it was silent for {} ms", kLostAfter.count()));
   }

@@ -17,21 +17,22 @@ namespace gpuemu {
 
 inline constexpr std::chrono::milliseconds kHeartbeat{1'000}, kLostAfter{5'000};
 
-/// What connections need of the listener.
+/// The services of the listener that connections use.
 struct WorkerPort {
   std::shared_ptr<RemoteRegistry> registry;
   std::string token;
   std::function<void()> wake;
   std::function<void(const std::string& line)> log;
-  /// As log(), at most once a minute: anybody can cause it.
+  /// Like log(), but at most once a minute, because anybody can cause these lines.
   std::function<void(const std::string& line)> log_seldom;
-  /// Takes over a connection whose first message is a client's; false: no clients are served now.
+  /// Takes over a connection whose first message is a client's; returns false if clients are not
+  /// served now.
   std::function<bool(std::unique_ptr<TlsChannel>& channel, TlsChannel::Message first,
                      const std::string& peer)>
       take_client;
 };
 
-/// Never blocks. For one thread.
+/// A connection that never blocks. Used by one thread.
 class WorkerConnection {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,17 +44,17 @@ class WorkerConnection {
   short wanted_events() const;
   bool is_registered() const { return member_ != nullptr; }
   bool is_over() const { return stage_ == Stage::Over; }
-  /// Goes on as far as it can.
+  /// Proceeds as far as possible without blocking.
   void advance(bool is_ready);
-  /// Hangs up, as when there are too many.
+  /// Closes the connection, for example if there are too many.
   void drop();
 
  private:
   enum class Stage { Handshake, Register, Refuse, Serve, Linger, Over };
   void register_worker();
-  /// Why it is refused; nothing where it is accepted.
+  /// Returns why the worker is refused; nothing if it is accepted.
   std::optional<ErrorReply> refusal(const WorkerRegisterRequest& request);
-  /// To what is not a registration, and to a worker, of which the log has the reason.
+  /// Refuses a first message that is not a registration, or a worker; the log gets the reason.
   void refuse_first(std::string why);
   void refuse_told(ErrorReply reply);
   void refuse(ErrorReply reply);
@@ -69,7 +70,7 @@ class WorkerConnection {
   Clock::time_point deadline_, next_heartbeat_ = {};
   std::optional<ErrorReply> refused_;
   Clock::time_point refuse_at_ = {};
-  std::shared_ptr<RemoteRegistry::Member> member_;  ///< Once it is accepted.
+  std::shared_ptr<RemoteRegistry::Member> member_;  ///< Set once the worker is accepted.
   UniqueFd lingering_;
 };
 

@@ -26,13 +26,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How often deadlines are looked at.
+/// How often deadlines are checked.
 constexpr int kLookMs = 200;
-/// Connections that are no workers yet; for one more the oldest goes.
+/// The most connections that have not registered yet; one more closes the oldest.
 constexpr size_t kStrangersMax = 256;
 constexpr int kBacklog = 512, kAcceptedMax = 64;
 constexpr std::chrono::minutes kLogPeriod{1};
-/// Where the system has no descriptor left, the next try waits so long.
+/// The pause before the next attempt if the system has no file descriptors left.
 constexpr std::chrono::milliseconds kAcceptPause{200};
 
 std::string address_of(const sockaddr_storage& address, socklen_t size) {
@@ -75,7 +75,7 @@ Result<UniqueFd> bind_address(const HostPort& address) {
 
 void signal(int event) {
   const uint64_t one = 1;
-  // Fails only where the counter is full, and then the thread wakes anyway.
+  // This fails only if the counter is full, and then the thread wakes anyway.
   [[maybe_unused]] const ssize_t put = ::write(event, &one, sizeof one);
 }
 
@@ -84,7 +84,7 @@ void signal(int event) {
 struct WorkerListener::State {
   WorkerListenerOptions options;
   UniqueFd listener;
-  /// Mailboxes have it too, and may outlive the listener.
+  /// Shared with the mailboxes, which may outlive the listener.
   std::shared_ptr<UniqueFd> wake = std::make_shared<UniqueFd>();
   WorkerPort port;
   std::list<WorkerConnection> connections;
@@ -144,7 +144,7 @@ void WorkerListener::State::accept_all() {
   }
 }
 
-/// Until something happens; lets every connection go on that has something to do.
+/// Waits for an event, then lets every connection with pending work proceed.
 void WorkerListener::State::wait() {
   const bool accepts = Clock::now() >= accept_after;
   std::vector<pollfd> waits = {{wake->get(), POLLIN, 0},

@@ -1,5 +1,5 @@
-// The port on which remote workers register, and clients connect over TCP: TLS alone, certificates
-// on both sides, a token.
+// The port on which remote workers register and clients connect over TCP: always TLS, with
+// certificates on both sides and a token.
 #pragma once
 
 #include <functional>
@@ -20,15 +20,16 @@ struct WorkerListenerOptions {
   std::function<void(const std::string& line)> log;
 };
 
-/// One thread serves all connections; none waits for another.
+/// Serves all connections from one thread; none waits for another.
 class WorkerListener {
  public:
-  /// Unavailable where the address cannot be listened on.
+  /// Unavailable if the address cannot be used.
   static Result<std::unique_ptr<WorkerListener>> listen(WorkerListenerOptions options,
                                                         std::shared_ptr<RemoteRegistry> registry);
-  /// Hangs up on all workers.
+  /// Closes the connections of all workers.
   ~WorkerListener();
-  /// From now on gives it the connections of clients; null: no more, and none is on its way.
+  /// Passes connections of clients to `clients` from now on. Null: no more are passed, and none is
+  /// in progress when this returns.
   void serve_clients(NetworkClients* clients);
   WorkerListener(const WorkerListener&) = delete;
   WorkerListener& operator=(const WorkerListener&) = delete;

@@ -87,10 +87,10 @@ class Session {
     return {SessionEnd::Kind::Unreachable,
             fmt::format("cannot connect to {}: {}", options_.address.text(), why)};
   }
-  /// What the end of the connection before the acceptance means.
+  /// Returns what the end of the connection before the acceptance means.
   SessionEnd explain() const;
   std::string register_text() const;
-  /// Registers; what came of it where it is not accepted.
+  /// Registers; returns how the session ended if the worker is not accepted.
   std::optional<SessionEnd> enlist();
   std::optional<SessionEnd> read_answer(const TlsChannel::Message& message);
   /// Serves until the connection ends.

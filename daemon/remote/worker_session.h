@@ -1,4 +1,4 @@
-// Private to this folder: a remote worker's connection to its daemon, from dialling to its end.
+// Private to this folder: a remote worker's connection to its daemon, from connecting to its end.
 #pragma once
 
 #include <chrono>
@@ -21,15 +21,15 @@ struct RemoteOptions {
   std::string program;  ///< Path of gpuemu-worker.
 };
 
-/// What became of a try to serve.
+/// How an attempt to serve ended.
 struct SessionEnd {
   enum class Kind {
-    Lost,         ///< It was accepted, and the connection has ended.
-    Unreachable,  ///< Nobody answered; it may be tried again.
-    Refused       ///< Trying again is of no use.
+    Lost,         ///< The worker was accepted, and the connection has ended.
+    Unreachable,  ///< There was no answer; another attempt may succeed.
+    Refused       ///< Further attempts are useless.
   };
   Kind kind = Kind::Lost;
-  std::string why;  ///< Refused, Unreachable: for people.
+  std::string why;  ///< Refused, Unreachable: the reason, for the user.
 };
 
 /// Connects, registers and serves until the connection ends.

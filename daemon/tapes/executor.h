@@ -98,12 +98,12 @@ class TapeExecutor {
 
   enum class Condition { Unknown, Pending, Produced, Failed, Lost };
   Condition condition(uint64_t number) const;
-  /// Waits for the values. NotFound for a tensor that was freed, Cancelled for an owner that is
-  /// over; else the failure.
   struct Fetched {
     Result<Tensor> tensor;
     FailurePtr failure;
   };
+  /// Waits for the values. NotFound for a tensor that was freed, Cancelled if the owner's session
+  /// has ended; otherwise the tensor's failure.
   Fetched fetch(uint64_t number, const TapeOwner& owner);
 
  private:

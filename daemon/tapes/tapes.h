@@ -1,5 +1,5 @@
-// The tape of a daemon: what sessions append to it is scheduled over the daemon's devices and run
-// there, in an order that follows from the tape alone.
+// The tape of a daemon: schedules the entries that sessions append to it over the daemon's devices,
+// and runs them there, in an order that depends only on the tape.
 #pragma once
 
 #include <atomic>
@@ -25,25 +25,26 @@
 
 namespace gpuemu {
 
-/// Entries of one session that have not ended.
+/// The most unfinished entries of one session.
 inline constexpr uint64_t kTapeUnfinishedMax = 10'000;
 
 struct TapeSettings {
-  std::shared_ptr<TapeHosts> hosts;  ///< Where the devices are.
-  std::vector<std::string> names;    ///< Names that devices have in turn; not empty.
-  uint64_t memory_bytes = 0;         ///< Each device's; 0: no limit.
+  std::shared_ptr<TapeHosts> hosts;  ///< Provides the devices.
+  std::vector<std::string> names;    ///< Names for the devices, used in turn; not empty.
+  uint64_t memory_bytes = 0;         ///< The limit of each device; 0: none.
   uint64_t seed = 0;
   tape::Policy policy = tape::Policy::Balanced;
-  std::chrono::milliseconds tick{0};  ///< Between two ticks at least; each is logged then.
-  size_t entries_max = 100'000;       ///< Lines of each layer that are kept.
-  std::string version;                ///< The program's, for traces.
+  std::chrono::milliseconds tick{0};  ///< The least time between two ticks, each of which is then
+                                      ///< logged.
+  size_t entries_max = 100'000;       ///< The most lines kept of each layer.
+  std::string version;                ///< Version of the program, for traces.
   std::function<void(const std::string& line)> log = {};
 };
 
-/// A session that asks.
+/// The session that sends a request.
 struct TapeClient {
   uint64_t number = 0;
-  std::string user;  ///< Whose it is; "" where the daemon has one user.
+  std::string user;  ///< Its owner; "" if the daemon has a single user.
   std::shared_ptr<LaneSession> lanes;
 };
 
@@ -51,31 +52,31 @@ struct TapeClient {
 class Tapes {
  public:
   explicit Tapes(TapeSettings settings);
-  /// Ends what runs.
+  /// Ends all running work.
   ~Tapes();
   Tapes(const Tapes&) = delete;
   Tapes& operator=(const Tapes&) = delete;
 
-  /// Takes all of the list of entries or none. InvalidRequest names the entry; Busy where too many
-  /// have not ended; LimitExceeded where the session may not have so much memory or time.
+  /// Accepts all entries of the list or none. InvalidRequest names the invalid entry; Busy if too
+  /// many entries are unfinished; LimitExceeded if the session may not use so much memory or time.
   std::variant<TapeAcceptedReply, ErrorReply> submit(const TapeClient& client,
                                                      const std::string& entries_json);
-  /// Waits for the end of all entries, but not longer than `wait`.
+  /// Waits for the end of all entries, but at most for `wait`.
   TapeStatusReply status(const TapeClient& client, std::chrono::milliseconds wait);
-  /// Waits for the values. An error of the op that failed where the tensor has none.
+  /// Waits for the values of a tensor. If it has none, returns the error of the op that failed.
   std::variant<TensorReply, ErrorReply> fetch(const TapeClient& client, const std::string& id);
-  /// The trace as JSON text: of one session's entries, by its number or its name, or of all that
-  /// the user may see ("": of every user's).
+  /// Selects the entries of a trace: those of one session, by its number or its name, or all that
+  /// the user may see ("": those of every user).
   struct Wanted {
     std::optional<uint64_t> number = {};
     std::string name, user;
     tape::Layers layers = {};
   };
-  /// NotFound for a name that is none of the tape's.
+  /// Returns the trace as JSON text. NotFound if the tape has no such name.
   Result<std::string> trace(const Wanted& wanted);
-  /// Drops the session's tensors and what it waits for.
+  /// Drops the session's tensors and pending work.
   void end(uint64_t number);
-  /// Ends all waiting, now and later.
+  /// Ends all waiting, present and future.
   void shutdown();
 
  private:
@@ -84,7 +85,7 @@ class Tapes {
     std::shared_ptr<TapeOwner> owner;
     uint64_t done = 0, total = 0, failed = 0;
   };
-  /// What a name on the tape stands for.
+  /// The tensor that a name on the tape refers to.
   struct Label {
     std::string session, user;
     std::shared_ptr<TapeOwner> owner;
@@ -115,12 +116,13 @@ class Tapes {
   std::thread driver_;
   // Guarded by mutex_:
   bool is_stopping_ = false;
-  std::unique_ptr<TapeOps> ops_;  ///< Null: the devices are not open.
+  std::unique_ptr<TapeOps> ops_;  ///< Null until the devices are open.
   std::unique_ptr<tape::Scheduler> scheduler_;
   std::shared_ptr<TapeExecutor> executor_;
-  std::map<uint64_t, Taped> sessions_;          ///< By number.
-  std::map<std::string, Label> labels_;         ///< By name on the tape.
-  std::map<uint64_t, std::string> long_attrs_;  ///< Those that the tape does not keep, by `seq`.
+  std::map<uint64_t, Taped> sessions_;   ///< By number.
+  std::map<std::string, Label> labels_;  ///< By name on the tape.
+  /// Attributes that the tape does not keep, by `seq`.
+  std::map<uint64_t, std::string> long_attrs_;
   std::map<uint64_t, std::shared_ptr<TapeOwner>> unfinished_;  ///< By `seq`; no drops.
 };
 

@@ -27,7 +27,7 @@ class WorkerTapeDevice final : public TapeDevice,
   std::string worker_id() const override { return channel_->worker_id(); }
 
   Result<std::vector<std::byte>> download(uint64_t number, uint64_t bytes);
-  /// The worker may forget it, at the latest with the next request.
+  /// Frees a tensor; the worker learns of it with the next request at the latest.
   void free(uint64_t number);
   Result<std::vector<std::byte>> ask(TapeAsk request);
 
@@ -40,8 +40,8 @@ class WorkerTapeDevice final : public TapeDevice,
   // Guarded by mutex_:
   uint64_t last_ = 0;
   std::vector<uint64_t> freed_;
-  std::thread::id lost_by_;  ///< Whose request the worker had when it was lost.
-  /// The pieces of one tensor follow each other.
+  std::thread::id lost_by_;  ///< The thread whose request the worker had when it was lost.
+  /// Locked while the pieces of one tensor are sent, so that they follow each other.
   std::mutex pieces_;
 };
 
@@ -65,7 +65,7 @@ TapeAsk::Operand told(uint64_t number, const Shape& shape, DType dtype) {
   return {number, {shape.begin(), shape.end()}, dtype};
 }
 
-/// Names what the time limit of a request covers.
+/// Returns what the time limit of a request covers.
 std::string_view what_of(TapeAskKind kind) {
   switch (kind) {
     case TapeAskKind::Begin:
@@ -101,7 +101,7 @@ void WorkerTapeDevice::flush() {
     const std::lock_guard lock(mutex_);
     if (freed_.empty()) return;
   }
-  // Where the worker is lost, they are gone anyway.
+  // If the worker is lost, the tensors are gone anyway.
   (void)ask({.kind = TapeAskKind::Free}).ok();
 }
 

@@ -8,7 +8,7 @@
 
 namespace gpuemu {
 
-/// Unavailable where the worker is lost at once; else why it has no device.
+/// Unavailable if the worker is lost immediately; otherwise the reason why it has no device.
 Result<std::shared_ptr<TapeDevice>> open_worker_tape_device(std::shared_ptr<TapeChannel> channel);
 
 }  // namespace gpuemu
