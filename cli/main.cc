@@ -15,13 +15,14 @@
 namespace gpuemu::cli {
 namespace {
 
-// Set by the handler of signals, which may do nothing else.
-std::atomic<bool> interrupted{false};  // NOLINT: a signal handler reaches nothing but globals.
+// Set by the signal handler, which may do nothing else.
+std::atomic<bool> interrupted{false};  // NOLINT: a signal handler can only use globals.
 
-/// For a command that is told to end to cancel its job and to write its reports.
+/// The time that a command has, after it is told to end, to cancel its job and write its reports.
 constexpr unsigned kGraceSeconds = 30;
 
-/// `gpuemu test 2>&1 | tee log` and a terminal: what is said on both would be seen twice.
+/// Returns whether both descriptors refer to the same file, as in `gpuemu test 2>&1 | tee log` or
+/// on a terminal: text written to both would appear twice.
 bool same_place(int one, int other) {
   struct stat first{}, second{};
   return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
@@ -34,7 +35,7 @@ bool draws(const std::map<std::string, std::string>& variables, int stream) {
   return !dumb && ::isatty(stream) == 1;
 }
 
-/// Nothing where text does not go to a terminal. NO_COLOR: see no-color.org.
+/// Returns nothing if text does not go to a terminal. NO_COLOR: see no-color.org.
 std::optional<TerminalStyle> style_of(const std::map<std::string, std::string>& variables) {
   if (!draws(variables, STDOUT_FILENO)) return std::nullopt;
   const auto set = [&](const char* name) {
@@ -47,7 +48,8 @@ std::optional<TerminalStyle> style_of(const std::map<std::string, std::string>& 
   return style;
 }
 
-/// A program that asked for JSON gets a document even when the command line is wrong.
+/// Returns whether JSON was requested: the caller then gets a document even if the command line is
+/// wrong.
 bool wants_json(int argc, char** argv) {
   for (int at = 1; at < argc; ++at) {
     const std::string word = argv[at];
@@ -73,7 +75,7 @@ void add_commands(Command app, Session& session) {
 #define GPUEMU_ADD_COMMAND(name) add_##name(app, session);
   GPUEMU_COMMANDS(GPUEMU_ADD_COMMAND)
 #undef GPUEMU_ADD_COMMAND
-  // Last: subcommands would take it over.
+  // Must be last: otherwise subcommands would inherit it.
   app.footer(
       "A daemon does the work; commands start one when none runs.\n"
       "Exit code: 0 nothing wrong, 1 findings, 2 wrong use or gpuemu.toml, 3 could not run.\n"
@@ -86,8 +88,8 @@ void add_commands(Command app, Session& session) {
       "  gpuemu debug SEED             a prompt to examine it");
 }
 
-/// The words behind the program's name; `help COMMAND` is another way to write `COMMAND --help`.
-/// All that follows `nvcc` is for nvcc, unless it is `--help` alone.
+/// Returns the arguments; `help COMMAND` is converted to `COMMAND --help`. Everything after `nvcc`
+/// is passed to nvcc, unless it is only `--help`.
 std::vector<std::string> arguments_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "help") {
@@ -103,8 +105,8 @@ int run(int argc, char** argv) {
   struct sigaction action{};
   action.sa_handler = [](int) { interrupted = true; };
   ::sigaction(SIGINT, &action, nullptr);
-  // A CI system that gives up, a terminal that is closed: the daemon's job ends too. What is not
-  // done after the grace, or gets a second signal, ends as it would without a handler.
+  // If a CI system cancels or a terminal is closed, the daemon's job ends too. A command that is
+  // not done after the grace period, or gets a second signal, ends as it would without a handler.
   action.sa_handler = [](int) {
     interrupted = true;
     ::alarm(kGraceSeconds);
@@ -139,7 +141,7 @@ int run(int argc, char** argv) {
   return static_cast<int>(session.exit_code);
 }
 
-/// While it lives nothing reaches the standard streams past it.
+/// Ensures, while it exists, that nothing bypasses it to the standard streams.
 class SafeStandardStreams {
  public:
   SafeStandardStreams() {
@@ -166,7 +168,7 @@ int GPUEMU_MAIN(int argc, char** argv) {
   const gpuemu::cli::SafeStandardStreams safe;
   try {
     return gpuemu::cli::run(argc, argv);
-  } catch (const std::exception& surprise) {  // The last net.
+  } catch (const std::exception& surprise) {  // Last resort.
     std::cerr << "gpuemu: " << surprise.what() << '\n';
     return static_cast<int>(gpuemu::cli::ExitCode::Broken);
   }

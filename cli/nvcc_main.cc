@@ -1,4 +1,4 @@
-// gpuemu-nvcc: calls nvcc as `gpuemu nvcc` does.
+// gpuemu-nvcc: calls nvcc in the same way as `gpuemu nvcc`.
 #include <cstdio>
 #include <filesystem>
 

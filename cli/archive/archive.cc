@@ -15,7 +15,7 @@ using Json = nlohmann::json;
 
 constexpr int kFormat = 1;
 constexpr size_t kPathBytesMax = 512, kFilesMax = 4096;
-/// Records nest a dozen deep; whatever walks a deeper text by recursion would run out of stack.
+/// Records nest about a dozen levels; recursion over much deeper text would exhaust the stack.
 constexpr int kDepthMax = 64;
 
 template <class... Parts>
@@ -23,7 +23,7 @@ Error damaged(fmt::format_string<Parts...> text, Parts&&... parts) {
   return Error{ErrorCode::Corruption, fmt::format(text, std::forward<Parts>(parts)...)};
 }
 
-/// A member of this type; null where it is missing or of another one.
+/// Returns the member if it has this type; null if it is missing or has another type.
 const Json* member(const Json& object, const char* name, Json::value_t type) {
   const auto found = object.find(name);
   return found != object.end() && found->type() == type ? &*found : nullptr;
@@ -42,7 +42,7 @@ Result<R> reply_of(const Json& json, const char* what) {
   return std::move(*found);
 }
 
-/// A path that is the folder of another one cannot be written beside it.
+/// Returns whether one path is the folder of another, so that they cannot both be written.
 bool is_folder_of_another(const std::map<std::string, std::string>& files) {
   return std::ranges::any_of(files, [&](const auto& file) {
     const auto next = files.lower_bound(file.first + "/");
@@ -78,7 +78,7 @@ bool is_harmless_path(std::string_view path) {
   if (odd) return false;
   for (size_t begin = 0; begin <= path.size();) {
     const size_t end = std::min(path.find('/', begin), path.size());
-    // "." and ".." begin with a dot, and so do files that tools run by themselves.
+    // "." and ".." begin with a dot, and so do files that tools run automatically.
     if (end == begin || path[begin] == '.') return false;
     begin = end + 1;
   }

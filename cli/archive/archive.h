@@ -1,5 +1,5 @@
-// A failing CI run in one file, for another machine: its report, its cases with their inputs, and
-// the project.
+// A failing CI run in one file, to be opened on another host: its report, its cases with their
+// inputs, and the project.
 //
 //   archive := gzip(JSON)
 //   JSON    := { "gpuemu_archive": 1, "version", "config", "files": { PATH: base64 },
@@ -28,19 +28,19 @@ struct RunArchive {
   CiRunSummary run;
   std::vector<ReproduceResultReply> cases;  ///< With their inputs, PTX, launches and profiles.
   std::string page;                         ///< The report in HTML.
-  std::vector<std::string> left_out;        ///< What the project needs and is not in it.
+  std::vector<std::string> left_out;  ///< Files that the project needs and that are not included.
 };
 
 Result<std::string> pack_archive(const RunArchive& archive);
-/// Corruption for a damaged one, and for paths that lead out of a folder; ResourceExhausted for one
-/// that grows too large.
+/// Corruption for a damaged archive and for paths that lead out of its folder; ResourceExhausted
+/// for one that is too large unpacked.
 Result<RunArchive> unpack_archive(std::string_view bytes);
 
-/// One of its cases as a file: JSON.
+/// Returns one of its cases as JSON, for a file.
 std::string case_text(const ReproduceResultReply& one);
 
-/// Whether the path stays in the folder that it is written into: relative, no part that is empty or
-/// begins with a dot, no backslash, no control character.
+/// Returns whether the path stays in the folder that it is written into: relative, with no part
+/// that is empty or begins with a dot, no backslash, no control character.
 bool is_harmless_path(std::string_view path);
 
 }  // namespace gpuemu::cli

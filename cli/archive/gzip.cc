@@ -11,7 +11,7 @@ namespace {
 constexpr int kGzipWindow = 15 + 16;  ///< The largest window; 16 asks zlib for gzip's frame.
 constexpr size_t kPart = size_t{1} << 18;
 
-/// zlib takes pointers to bytes that it does not write.
+/// Drops const, because zlib takes a mutable pointer to input that it does not write.
 Bytef* input_of(std::string_view text) {
   return reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
 }

@@ -1,4 +1,4 @@
-// Text packed as gzip does it (RFC 1952), so that `zcat` reads it too.
+// Compresses text as gzip (RFC 1952), so that `zcat` can read it.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace gpuemu::cli {
 
 Result<std::string> gzip(std::string_view text);
-/// Corruption for what is no gzip file, is damaged, ends early or has something behind its end;
-/// ResourceExhausted as soon as it grows above `bytes_max`.
+/// Corruption for data that is no gzip file, is damaged, ends early or continues after its end;
+/// ResourceExhausted as soon as it grows beyond `bytes_max`.
 Result<std::string> gunzip(std::string_view packed, size_t bytes_max);
 
 }  // namespace gpuemu::cli

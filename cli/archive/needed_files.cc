@@ -30,7 +30,7 @@ std::set<std::string> headers_of(const Config& config) {
   for (const KernelConfig& kernel : config.kernels) {
     if (!is_cuda_source(kernel.source)) continue;
     const auto source = read_file(kernel.source, kSourceBytesMax);
-    if (!source) continue;  // A run says what is wrong with it.
+    if (!source) continue;  // A run reports the error in it.
     for (const std::string& one :
          compile::included_files(kernel.source, forced + *source, folders)) {
       headers.insert(fs::path(one).lexically_normal().string());
@@ -43,7 +43,7 @@ bool is_of_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '.';
 }
 
-/// The words of a line of Python; "pkg.module" is one.
+/// Splits a line of Python into words; "pkg.module" is one word.
 std::vector<std::string> split_words(std::string_view line) {
   std::vector<std::string> words;
   for (size_t i = 0; i < line.size();) {
@@ -60,8 +60,8 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(fs::symlink_status(path, failed));
 }
 
-/// The module or package of a name in an import, or one that a part of the name means: "a.b" of
-/// `from a.b import c`, "a" of `import a.b`.
+/// Adds the module or package that a name in an import refers to, or that a part of the name refers
+/// to: "a.b" in `from a.b import c`, "a" in `import a.b`.
 void add_module(std::string name, const fs::path& folder, std::vector<std::string>& found) {
   name.erase(0, name.find_first_not_of('.'));
   while (!name.empty()) {
@@ -75,13 +75,13 @@ void add_module(std::string name, const fs::path& folder, std::vector<std::strin
   }
 }
 
-/// A file beside the script that a text in it names.
+/// Adds a file beside the script that a string in it names.
 void add_data(const std::string& name, const fs::path& folder, std::vector<std::string>& found) {
   const fs::path path = (folder / name).lexically_normal();
   if (is_source_name(path.string()) && is_file(path)) found.push_back(path.string());
 }
 
-/// Modules that the lines of a script import, and files that its texts name.
+/// Returns the modules that the lines of a script import, and the files that its strings name.
 std::vector<std::string> files_of_script(const std::string& script, const fs::path& folder) {
   std::vector<std::string> found;
   for (size_t begin = 0; begin < script.size();) {
@@ -107,7 +107,7 @@ std::vector<std::string> files_of_script(const std::string& script, const fs::pa
   return found;
 }
 
-/// Adds a script with what it names, and what that names.
+/// Adds a script and, recursively, the files that it refers to.
 void add_script(const std::string& script, std::set<std::string>& needed) {
   std::vector<std::string> waiting = {script};
   std::set<std::string> seen;

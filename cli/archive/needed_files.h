@@ -1,4 +1,5 @@
-// What a project needs to run: files that gpuemu.toml names, and those that these name in turn.
+// The files that a project needs to run: those that gpuemu.toml names, and those that they refer to
+// in turn.
 #pragma once
 
 #include <set>
@@ -8,15 +9,16 @@
 
 namespace gpuemu::cli {
 
-/// Whether the name ends like that of a source, a reference or small data.
+/// Returns whether the name has the suffix of a source, a reference or small data.
 bool is_source_name(const std::string& path);
 
-/// What gpuemu.toml names: sources, references and op scripts. Absolute paths.
+/// Returns the sources, references and op scripts that gpuemu.toml names, as absolute paths.
 std::set<std::string> named_files(const Config& config);
 
-/// All that a project needs: named_files(), headers that sources include, Python modules that
-/// references and op scripts import, and small data that a text in one of them names.
-/// Absolute paths. Headers and modules that are found nowhere belong to compiler and Python.
+/// Returns everything that a project needs: named_files(), headers that sources include, Python
+/// modules that references and op scripts import, and small data files that a string in one of them
+/// names. Absolute paths. Headers and modules that are not found belong to the compiler or to
+/// Python.
 std::set<std::string> needed_files(const Config& config);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// What `gpuemu open` found, as a JSON document.
+// The result of `gpuemu open` as a JSON document.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace gpuemu::cli {
 
-using Kinds = std::set<std::string>;  ///< Names of kinds of finding; empty: the case passes.
+using Kinds = std::set<std::string>;  ///< Names of kinds of findings; empty: the case passes.
 
-/// A case whose verdict is another one here.
+/// A case with a different verdict on this host.
 struct DifferingCase {
   std::string op;
   DType dtype = DType::Float32;
@@ -22,18 +22,18 @@ struct DifferingCase {
   Kinds there, here;
 };
 
-/// What became of the failing cases of an archive when they ran here.
+/// The results of running an archive's failing cases on this host.
 struct ReplayOutcome {
   uint64_t cases = 0, same = 0, not_replayed = 0;
   std::vector<DifferingCase> differing;
 };
 
-/// Files as the caller named them.
+/// Files, as the caller named them.
 struct OpenedPlaces {
   std::string archive, folder;
 };
 
-/// `outcome`: nothing where nothing was run.
+/// `outcome` is nothing if no case was run.
 std::string opened_json(const RunArchive& archive, const OpenedPlaces& places,
                         const std::optional<ReplayOutcome>& outcome);
 

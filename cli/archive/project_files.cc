@@ -22,7 +22,7 @@ constexpr size_t kAllBytesMax = size_t{32} << 20;
 constexpr std::string_view kOtherFolders[] = {"__pycache__",  "build",         "dist",
                                               "node_modules", "site-packages", "venv"};
 
-/// Adds the file unless it is too large; false then.
+/// Adds the file; returns false if it is too large.
 bool add_file(const fs::path& file, const std::string& name, size_t& bytes, ProjectFiles& made) {
   auto text = read_file(file, kFileBytesMax);
   if (!text || bytes + text->size() > kAllBytesMax || made.files.size() >= kFilesMax) return false;
@@ -41,8 +41,8 @@ bool is_regular(const std::string& file) {
   return fs::is_regular_file(fs::symlink_status(file, failed));
 }
 
-/// The innermost folder with the project and the files that it needs, of which those stay outside
-/// whose paths an archive does not take, as below a hidden folder.
+/// Returns the innermost folder with the project and the files that it needs, except those whose
+/// paths an archive does not accept, such as files below a hidden folder.
 fs::path common_folder(const Config& config, const std::set<std::string>& needed) {
   const fs::path own = config.folder;
   const auto takes = [](const fs::path& base, const fs::path& path) {
@@ -57,21 +57,22 @@ fs::path common_folder(const Config& config, const std::set<std::string>& needed
   return base;
 }
 
-/// Whether the archive has the file, or files in the folder.
+/// Returns whether the archive has the file, or files in the folder.
 bool has_path(const std::map<std::string, std::string>& files, const std::string& path) {
   const auto next = files.lower_bound(path);
   return next != files.end() && (next->first == path || next->first.starts_with(path + "/"));
 }
 
-/// Where a path begins in a text such as "-I/usr/include", and where in "/ref.py:softmax" it ends.
+/// Returns where a path begins in a text such as "-I/usr/include", and where it ends in
+/// "/ref.py:softmax".
 std::pair<size_t, size_t> path_in(std::string_view text) {
   const size_t begin = text.starts_with("-I") ? 2 : text.find('=') + 1;
   const size_t first = text.starts_with("/") ? 0 : begin;
   return {first, std::min(text.find(':', first), text.size())};
 }
 
-/// The project file with paths relative to its folder in place of absolute ones that the archive
-/// has. Texts over several lines stay.
+/// Returns the project file with absolute paths of archived files replaced by paths relative to its
+/// folder. Strings over several lines are not changed.
 std::string with_relative_paths(const std::string& toml, const fs::path& own, const fs::path& base,
                                 const std::map<std::string, std::string>& files) {
   std::string made;

@@ -1,4 +1,4 @@
-// What another machine needs to run a project's cases: its sources.
+// The sources that another host needs to run a project's cases.
 #pragma once
 
 #include <map>
@@ -10,16 +10,16 @@
 namespace gpuemu::cli {
 
 struct ProjectFiles {
-  /// Path -> content, from the project's folder on, or from the innermost one above it with all
-  /// that it needs.
+  /// Path -> content, relative to the project's folder, or to the innermost folder above it that
+  /// contains everything needed.
   std::map<std::string, std::string> files;
-  std::string config;                 ///< Path of the project file among them.
-  std::vector<std::string> left_out;  ///< What the project needs and is not among them.
+  std::string config;                 ///< Path of the project file, one of `files`.
+  std::vector<std::string> left_out;  ///< Files that the project needs and that are not included.
 };
 
-/// Sources, references and small data below the project's folder, and needed_files() wherever they
-/// lie; nothing behind links, in hidden folders or in those of builds and packages. Absolute paths
-/// of the project file are relative ones in the copy.
+/// Returns sources, references and small data below the project's folder, and needed_files()
+/// wherever they are. Links, hidden folders and folders of builds and packages are not followed.
+/// Absolute paths in the project file become relative in the copy.
 ProjectFiles project_files(const Config& config);
 
 }  // namespace gpuemu::cli

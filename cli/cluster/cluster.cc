@@ -23,14 +23,15 @@ namespace {
 
 constexpr int kLookMs = 100;
 
-/// The project's Python, which runs its references as well.
+/// Returns the project's Python, which also runs its references.
 std::string python_of(const Config& config) {
   if (!config.python.empty()) return config.python;
   const std::string own = config.folder + "/.venv/bin/python";
   return ::access(own.c_str(), X_OK) == 0 ? own : "python3";
 }
 
-/// With this installation's package and program, so that both sides are one version.
+/// Returns an environment with this installation's package and program, so that both sides have the
+/// same version.
 std::vector<std::string> environment_for(const Session& session, const Config& config) {
   std::map<std::string, std::string> variables = session.environment;
   if (const std::string root = python_package_root(session.program_folder); !root.empty()) {
@@ -51,7 +52,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& words) {
   return made;
 }
 
-/// The Python process. It ends when its standard input does.
+/// The Python process. It ends when its standard input is closed.
 class PythonRun {
  public:
   static Result<PythonRun> start(std::vector<std::string> command,
@@ -87,7 +88,7 @@ class PythonRun {
   }
 
   void interrupt() const { ::kill(child_, SIGINT); }
-  /// What it wrote since the last call; nothing at its end.
+  /// Returns what it wrote since the last call; nothing at its end.
   std::optional<std::string> read() {
     pollfd waits{output_.get(), POLLIN, 0};
     if (::poll(&waits, 1, kLookMs) <= 0) return "";
@@ -97,7 +98,7 @@ class PythonRun {
     if (got <= 0) return std::nullopt;
     return std::string(part, static_cast<size_t>(got));
   }
-  /// "exit code 3", "signal 9".
+  /// Returns text such as "exit code 3" or "signal 9".
   std::string wait() {
     if (child_ == 0) return "";
     int status = 0;
@@ -119,13 +120,13 @@ class PythonRun {
   UniqueFd lifeline_, output_;
 };
 
-/// Follows the lines of one run.
+/// Handles the output lines of one run.
 class ClusterRun {
  public:
   ClusterRun(Session& session, const std::function<void(JobResult)>& on_result)
       : session_(session), on_result_(on_result) {}
 
-  /// False: it was the last one.
+  /// Handles one line; returns false after the last.
   bool take(const ClusterLine& line) {
     if (line.word != ClusterWord::Progress) clear();
     switch (line.word) {

@@ -1,5 +1,5 @@
-// Lines that `python -m gpuemu.cluster` writes to its standard output: a word, and what it is
-// about.
+// Parses the lines that `python -m gpuemu.cluster` writes to its standard output: a keyword and its
+// argument.
 #pragma once
 
 #include <optional>
@@ -12,13 +12,13 @@
 namespace gpuemu::cli {
 
 enum class ClusterWord {
-  Result,    ///< The reply of one op, or of the tests, in JSON.
+  Result,    ///< The reply for one op, or for the tests, as JSON.
   Progress,  ///< "DONE TOTAL FAILURES RATE WHAT".
   Warning,   ///< A sentence.
-  Note,      ///< As Warning, of no consequence.
-  Ended,     ///< The run ended early, "interrupted" or why.
-  Usage,     ///< What is wrong with the options; the last line.
-  Failed,    ///< Why it could not run; the last line.
+  Note,      ///< Like Warning, but without consequences.
+  Ended,     ///< The run ended early; "interrupted" or the reason.
+  Usage,     ///< The error in the options; the last line.
+  Failed,    ///< The reason why it could not run; the last line.
   Done,      ///< The last line.
 };
 
@@ -27,20 +27,20 @@ struct ClusterLine {
   std::string text;
 };
 
-/// Nothing for a line of another kind.
+/// Returns nothing for any other line.
 std::optional<ClusterLine> cluster_line(std::string_view line);
 
-/// Cuts what arrives in pieces into lines.
+/// Assembles lines from data that arrives in pieces.
 class LineReader {
  public:
-  /// The lines that are complete now, without their ends.
+  /// Adds data and returns the lines that it completes, without their line ends.
   std::vector<std::string> add(std::string_view bytes);
 
  private:
   std::string begun_;
 };
 
-/// "" for auto, HOST:PORT, ray://HOST:PORT and local:N; else what is wrong.
+/// Returns "" for auto, HOST:PORT, ray://HOST:PORT and local:N, otherwise the error.
 std::string cluster_address_problem(const std::string& address);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// `gpuemu artifacts`: the metrics that each lint of a kernel has stored.
+// `gpuemu artifacts`: lists the metrics that each lint of a kernel has stored.
 #include <ostream>
 
 #include "cli/commands/commands.h"

@@ -1,4 +1,5 @@
-// `gpuemu baseline`: the results and metrics of now under a name, and what there is.
+// `gpuemu baseline`: stores the current results and metrics under a name, and lists stored
+// baselines.
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
@@ -19,7 +20,7 @@ struct BaselineOptions {
   bool stored = false, linted = false;
 };
 
-/// The first names, for people.
+/// Returns the first few names, for messages.
 std::string some_of(const KernelNames& names) {
   constexpr size_t kShown = 5;
   std::string text;
@@ -29,7 +30,7 @@ std::string some_of(const KernelNames& names) {
   return names.size() > kShown ? text + ", ..." : text;
 }
 
-/// False when no name was given, which has been told.
+/// Returns whether a tag was given, and reports if not.
 bool has_tag(const BaselineOptions& options, const char* verb, Session& session) {
   if (!options.bare.empty() && !options.tag.empty()) {
     session.fail(error(ErrorCode::InvalidArgument, "unexpected '{}': {} takes one name",

@@ -13,15 +13,17 @@
 namespace gpuemu::cli {
 namespace {
 
-/// A baseline in a file holds numbers of kernels and cases: thousands fit.
+/// A baseline file has the numbers of kernels and cases; this is enough for thousands.
 constexpr size_t kBaselineBytesMax = size_t{256} << 20;
 
-/// "softmax:entry<float>" is one of the entries of kernel softmax.
+/// Returns whether the name is a kernel of the project: "softmax:entry<float>" is an entry of
+/// kernel softmax.
 bool is_of_project(const std::string& name, const Config& config) {
   return config.find_kernel(name.substr(0, name.find(':'))) != nullptr;
 }
 
-/// The names of all measured kernels; nothing when listing them failed, which has been reported.
+/// Returns the names of all measured kernels; nothing if listing them failed, which has been
+/// reported.
 std::optional<KernelNames> stored_names(Session& session) {
   const auto reply = session.ask_for(ListArtifactsRequest{});
   if (!reply) return std::nullopt;
@@ -128,7 +130,7 @@ std::optional<BaselineReply> in_force(const std::string& since, Session& session
   BaselineReply baseline;
   baseline.tag = "since " + time_of(*time);
   std::set<std::string> found;
-  for (const ArtifactMetrics& one : stored->artifacts) {  // The newest first.
+  for (const ArtifactMetrics& one : stored->artifacts) {  // Newest first.
     if (one.timestamp > *time || !found.insert(one.kernel_name).second) continue;
     baseline.artifacts.push_back(one);
   }

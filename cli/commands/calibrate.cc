@@ -1,4 +1,4 @@
-// `gpuemu calibrate OP`: how large the errors of a kernel are, and the tolerance around them.
+// `gpuemu calibrate OP`: measures how large the errors of a kernel are, and suggests a tolerance.
 #include <algorithm>
 #include <ostream>
 

@@ -1,4 +1,4 @@
-// `gpuemu ci`: the gate in front of a merge.
+// `gpuemu ci`: checks a change before it is merged.
 #include "cli/report/ci.h"
 
 #include <algorithm>
@@ -24,7 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where neither --seed nor validation.seed says: a gate judges two runs of one tree alike.
+// The default seed if neither --seed nor validation.seed is given: two runs of the same tree must
+// agree.
 constexpr uint64_t kSeed = 1;
 
 struct CiOptions {
@@ -99,7 +100,7 @@ bool add_baseline(const CiOptions& options, RunCiRequest& request, Session& sess
 
 struct CiRun {
   Finished<CiRunCompleteReply> done;
-  CasePictures pictures;  ///< Where a page is made.
+  CasePictures pictures;  ///< Made only if a page is written.
 };
 
 std::optional<CiRun> run_on_daemon(const CiOptions& options, RunCiRequest& request,
@@ -123,7 +124,7 @@ std::optional<CiRun> run_on_daemon(const CiOptions& options, RunCiRequest& reque
   return run;
 }
 
-/// Writes the archive of a run in which a case failed: nothing else needs to be run elsewhere.
+/// Writes the archive of a run in which a case failed: no other runs need to be repeated elsewhere.
 void leave_archive(const std::string& file, const CiRun& run, const Config& config,
                    Session& session) {
   const CiRunSummary& summary = run.done.reply.summary;
@@ -161,7 +162,7 @@ void leave_archive(const std::string& file, const CiRun& run, const Config& conf
                              one_line(file), shell_word(file));
 }
 
-/// Every op in the dtypes of the profile.
+/// Returns a plan with every op in the dtypes of the profile.
 RunPlan plan_of(const CiOptions& options, const Config& config) {
   RunPlan plan{.command = "ci", .ops = {}, .dtypes = {}};
   plan.cases = options.quick ? kQuickCases : options.thorough ? kThoroughCases : config.cases;

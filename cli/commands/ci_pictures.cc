@@ -1,4 +1,4 @@
-// The cases that a page draws, run again with their details.
+// Repeats the cases that a page illustrates, with their details.
 #include <algorithm>
 #include <chrono>
 #include <ostream>
@@ -9,7 +9,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// A page of more pictures is not looked through; a case that hangs takes seconds.
+// Nobody reads a page with more pictures, and a case that hangs takes seconds.
 constexpr size_t kPicturesMax = 24;
 constexpr std::chrono::seconds kPictureTime{30};
 
@@ -22,7 +22,7 @@ void draw_progress(size_t done, size_t all, Session& session) {
   }
 }
 
-/// Each case once, in the order of the findings.
+/// Returns each case once, in the order of the findings.
 std::vector<const ValidationResult*> wanted_cases(const std::vector<CiFinding>& findings,
                                                   bool smallest_too) {
   std::vector<const ValidationResult*> wanted;

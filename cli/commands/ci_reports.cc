@@ -38,7 +38,7 @@ Result<Report> report_of(const std::string& text) {
   return Report{*format, text.substr(equals + 1)};
 }
 
-/// Gives the same path for all names of one file.
+/// Returns the same path for all names of a file.
 fs::path place_of(const std::string& file, const Session& session) {
   std::error_code failed;
   const fs::path path = fs::path(session.working_folder) / file;
@@ -46,7 +46,7 @@ fs::path place_of(const std::string& file, const Session& session) {
   return failed ? path.lexically_normal() : real;
 }
 
-/// False when it could not be written, which has been told.
+/// Writes the file; returns false if that failed, which has been reported.
 bool write(const std::string& file, const std::string& text, Session& session) {
   const Status written = write_file(fs::path(session.working_folder) / file, text);
   if (written) return true;
@@ -110,7 +110,7 @@ Status ReportChoice::check(const Session& session) const {
     GPUEMU_TRY(check_place(report.file, session));
     const auto [other, is_new] = reports.emplace(place_of(report.file, session), report.format);
     std::error_code failed;
-    // A pipe or a terminal takes one after the other.
+    // Pipes and terminals accept several reports, one after another.
     if (is_new ||
         (fs::exists(other->first, failed) && !fs::is_regular_file(other->first, failed))) {
       continue;
@@ -153,7 +153,7 @@ void ReportChoice::show(const CiRunSummary& summary, const Config& config,
   }
   for (const std::string& one : more) {
     const auto report = report_of(one);
-    if (!report) continue;  // check() has told.
+    if (!report) continue;  // check() has reported it.
     const auto another = document(report->format, summary, config, pictures, session);
     if (another) {
       write(report->file, *another, session);

@@ -13,23 +13,23 @@
 
 namespace gpuemu::cli {
 
-/// --format and --output for one report, --report FORMAT=FILE for more of them.
+/// The options --format and --output for one report, and --report FORMAT=FILE for further ones.
 struct ReportChoice {
   std::string output;
   std::vector<std::string> more;
   bool is_signed = false;
 
   bool wants_coverage() const;
-  /// Whether a page is among them.
+  /// Returns whether one of the reports is a page.
   bool wants_pictures() const;
-  /// InvalidArgument for an unknown format, Io for a place that cannot be written: told before
-  /// hours of work.
+  /// Checks the choices before hours of work: InvalidArgument for an unknown format, Io for a file
+  /// that cannot be written.
   Status check(const Session& session) const;
-  /// Writes them all; what cannot be written is told and sets the exit code.
+  /// Writes all reports. A report that cannot be written is reported and sets the exit code.
   void show(const CiRunSummary& summary, const Config& config, const CasePictures& pictures,
             Session& session) const;
 
-  /// One document, signed where that is asked for.
+  /// Returns one document, signed if that was requested.
   Result<std::string> document(const std::string& name, const CiRunSummary& summary,
                                const Config& config, const CasePictures& pictures,
                                const Session& session) const;
@@ -37,16 +37,17 @@ struct ReportChoice {
   std::string format;  ///< Format of the report on standard output or in `output`.
 };
 
-/// Io for a file that cannot be written there.
+/// Io if the file cannot be written.
 Status check_place(const std::string& file, const Session& session);
 
-/// ~/.gpuemu, where the keys of signed pages lie; empty without HOME.
+/// Returns ~/.gpuemu, the folder with the keys of signed pages; empty without HOME.
 std::filesystem::path key_folder(const Session& session);
 
-/// Runs a case of each finding again, for the pictures of a page. What it cannot have,
-/// the page does not show: `note` says so.
+/// Repeats a case of each finding for the pictures of a page. `note` says which pictures are
+/// missing.
 CasePictures picture_cases(const CiRunSummary& summary, Session& session);
-/// The smallest case of each finding too, and what every line did, for an archive.
+/// Like picture_cases(), also with the smallest case of each finding and the counts of every line,
+/// for an archive.
 CasePictures archive_cases(const CiRunSummary& summary, Session& session);
 
 void add_reports(Command command, ReportChoice& reports, Session& session);

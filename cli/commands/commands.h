@@ -1,4 +1,5 @@
-// The table of subcommands, and their registrations. Each sets session.exit_code when it has run.
+// The table of subcommands, and their registrations. Each command sets session.exit_code when it
+// has run.
 #pragma once
 
 #include "cli/parse/command.h"
@@ -49,7 +50,7 @@ namespace gpuemu::cli {
 GPUEMU_COMMANDS(GPUEMU_DECLARE_COMMAND)
 #undef GPUEMU_DECLARE_COMMAND
 
-/// The names there are, and the nearest.
+/// Makes the error with the existing ops and the most similar name.
 Error no_such_op(const std::string& name, const Config& config);
 /// Prints `gpuemu status`.
 ExitCode show_status(Session& session);

@@ -1,5 +1,5 @@
-// `gpuemu completion SHELL` and `gpuemu man`: made from the same descriptions as --help, so that
-// they never name what does not exist.
+// `gpuemu completion SHELL` and `gpuemu man`: generated from the same descriptions as --help, so
+// that they never mention options that do not exist.
 #include <algorithm>
 #include <ostream>
 #include <sstream>
@@ -13,13 +13,13 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// "--format"; "-h" where there is no long name.
+/// Returns "--format", or "-h" if there is no long name.
 std::string word_of(const OptionText& option) {
   return option.long_names.empty() ? "-" + option.short_names.front()
                                    : "--" + option.long_names.front();
 }
 
-/// "text|json" as its words; none when the value is free.
+/// Splits "text|json" into its values; empty if the value is free.
 std::vector<std::string> choices_of(const OptionText& option) {
   std::vector<std::string> words;
   if (option.type_name.find('|') == std::string::npos) return words;
@@ -28,13 +28,14 @@ std::vector<std::string> choices_of(const OptionText& option) {
   return words;
 }
 
-/// The words that the command's first argument may be: "bash", "zsh" and "fish" of `completion`.
+/// Returns the values that the command's first argument may have: "bash", "zsh" and "fish" for
+/// `completion`.
 std::vector<std::string> argument_choices_of(const CommandText& command) {
   if (!command.first_argument) return {};
   return choices_of(*command.first_argument);
 }
 
-/// Asks a running daemon; does not start one to complete a word.
+/// Sends the request to a running daemon; completing a word does not start one.
 template <class R>
 std::optional<R> ask_running(Session& session, const Request& request) {
   if (!session.daemon_answers()) return std::nullopt;
@@ -91,10 +92,10 @@ Words project_words(Session& session) {
   return words;
 }
 
-/// A kind of words that shells complete by `gpuemu completion --words KIND`.
+/// A kind of value that shells complete by calling `gpuemu completion --words KIND`.
 struct WordKind {
   const char* name;
-  Words places;  ///< Names of the arguments, options and option values that take it.
+  Words places;  ///< Names of the arguments, options and option values of this kind.
   Words (*words)(Session& session);
 };
 const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}, op_words},
@@ -103,7 +104,7 @@ const WordKind kWordKinds[] = {{"ops", {"OP", "OPS", "op"}, op_words},
                                {"tags", {"TAG"}, tag_words},
                                {"projects", {"PROJECT", "OLD"}, project_words}};
 
-/// The kind of words that an option or argument takes; "" for other values.
+/// Returns the kind of value that an option or argument takes; "" for others.
 std::string word_kind_of(const OptionText& option) {
   std::vector<std::string> places = option.long_names;
   places.push_back(option.argument_name);
@@ -117,7 +118,8 @@ std::string word_kind_of(const OptionText& option) {
   return "";
 }
 
-/// The kind of words that a command's arguments take; "" for `kernels`, which takes built-in ops.
+/// Returns the kind of value that a command's arguments take; "" for `kernels`, which takes
+/// built-in ops.
 std::string word_kind_of(const CommandText& command) {
   const bool is_open = command.first_argument && command.commands.empty();
   return is_open && command.name != "kernels" ? word_kind_of(*command.first_argument) : "";
@@ -129,7 +131,7 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
-/// One command with the words that lead to it: {"baseline", "save"}.
+/// One command with its full name, as in {"baseline", "save"}.
 struct CommandPath {
   std::vector<std::string> path;
   const CommandText* command = nullptr;
@@ -212,7 +214,7 @@ complete -o filenames -F _gpuemu gpuemu
                      known, values, cases, asked);
 }
 
-/// Text inside single quotes of fish.
+/// Escapes text for single quotes in fish.
 std::string quoted_for_fish(const std::string& text) {
   std::string out;
   for (const char letter : text) {
@@ -222,7 +224,7 @@ std::string quoted_for_fish(const std::string& text) {
   return out;
 }
 
-/// Text of a specification of _arguments, inside single quotes of zsh.
+/// Escapes text of an _arguments specification for single quotes in zsh.
 std::string quoted_for_zsh(const std::string& text) {
   std::string out;
   for (const char letter : text) {
@@ -340,7 +342,8 @@ std::string fish_script(const CommandText& program) {
   return text;
 }
 
-/// Text of a man page: no line begins with a dot, backslashes and dashes are what they are.
+/// Escapes text for a man page: lines must not begin with a dot, and backslashes and dashes are
+/// literal.
 std::string roff(const std::string& text) {
   std::string out;
   bool fresh = true;

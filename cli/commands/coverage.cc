@@ -69,7 +69,8 @@ void cover_kernel(const CoverageOptions& options, const Config& config, Session&
   session.exit_code = result->ended_with(session.exit_code);
 }
 
-/// The format; by default codecov for a file, because coverage services read it, else text.
+/// Returns the format; by default codecov for a file, because coverage services read it, otherwise
+/// text.
 std::string ops_format(const CoverageOptions& options) {
   if (!options.format.empty()) return options.format;
   return options.output.empty() ? "text" : "codecov";
@@ -87,7 +88,7 @@ void cover_ops(const CoverageOptions& options, const Config& config, Session& se
   write(op_coverage_text(coverage, ops_format(options)), options, session);
 }
 
-/// What is wrong with the options together, "" when nothing is.
+/// Returns why the options cannot be combined; "" if they can.
 std::string misuse(const CoverageOptions& options) {
   const bool of_ops = options.kernel.empty();
   if (of_ops && (options.format == "lcov" || options.format == "html")) {

@@ -32,7 +32,7 @@ struct StartOptions {
   bool background = false, no_workers = false;
 };
 
-/// A daemon that runs keeps its workers, or has none.
+/// Rejects options that a running daemon cannot adopt, because its workers stay as they are.
 Status check_running(const StartOptions& options, Session& session) {
   if (!options.no_workers) return ok_status();
   const Reply reply = GPUEMU_TRY(session.call(DaemonStatusRequest{}));
@@ -71,7 +71,7 @@ ExitCode start(const StartOptions& options, Session& session) {
                           .error());
 }
 
-/// `now`: a daemon that has not ended a few seconds after it was asked is killed.
+/// `now` kills a daemon that has not ended a few seconds after the stop request.
 ExitCode stop(bool now, Session& session) {
   Status stopped = ok_status();
   if (session.daemon_answers()) {

@@ -1,4 +1,4 @@
-// `gpuemu debug`: a prompt to examine a failure.
+// `gpuemu debug`: examines a failure interactively.
 #include "cli/debug/debug.h"
 
 #include <iostream>

@@ -1,4 +1,4 @@
-// `gpuemu devices`: what kernels can run on.
+// `gpuemu devices`: lists the devices that can run kernels.
 #include <ostream>
 
 #include <fmt/ranges.h>

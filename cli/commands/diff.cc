@@ -1,5 +1,5 @@
-// `gpuemu diff --baseline TAG`, `gpuemu diff --since TIME`: what changed, better or worse;
-// `gpuemu diff A B`: two kernels.
+// `gpuemu diff --baseline TAG` and `gpuemu diff --since TIME` report what became better or worse;
+// `gpuemu diff A B` compares two kernels.
 #include "cli/report/diff.h"
 
 #include <filesystem>
@@ -43,7 +43,7 @@ std::optional<Comparison> compare(const BaselineReply& baseline, const KernelNam
   return comparison;
 }
 
-/// Whether a CUDA source has a kernel of which there is no code before someone instantiates it.
+/// Returns whether a CUDA source has a kernel template, which has no code until it is instantiated.
 bool has_template_kernel(const std::string& path) {
   if (source_kind(path) != SourceKind::Cuda) return false;
   const auto text = read_file(path, kSourceBytesMax);

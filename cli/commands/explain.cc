@@ -1,4 +1,4 @@
-// `gpuemu explain SEED`: where the wrong value of a stored failure comes from.
+// `gpuemu explain SEED`: shows where the wrong value of a stored failure originates.
 #include <algorithm>
 #include <cctype>
 #include <ostream>
@@ -32,7 +32,7 @@ void print_step(const ExplainedStep& step, std::ostream& out) {
                      step.result.exact);
 }
 
-/// The verdict is about values: a case that fails for something else has none.
+/// Formats the verdict. It concerns values, so a case that fails for another reason has none.
 std::string verdict_text(const ExplainResultReply& reply) {
   const bool any_wrong = std::ranges::any_of(
       reply.outputs, [](const ExplainedOutput& output) { return output.wrong > 0; });
@@ -87,7 +87,7 @@ std::string next_step(const ExplainResultReply& reply) {
 std::string relative_to(const std::string& folder, std::string text) {
   const std::string prefix = folder + "/";
   for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix, at)) {
-    // "/tmp/" stands in "/var/tmp/", too.
+    // The folder "/tmp/" must not match within "/var/tmp/".
     const char before = at > 0 ? text[at - 1] : ' ';
     if (std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_' || before == '.') {
       ++at;

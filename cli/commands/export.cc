@@ -1,4 +1,4 @@
-// `gpuemu export SEED`: a stored failure as a folder that runs without gpuemu.
+// `gpuemu export SEED`: writes a stored failure to a folder that runs without gpuemu.
 #include <filesystem>
 #include <ostream>
 
@@ -19,7 +19,7 @@ struct ExportOptions {
   bool force = false;
 };
 
-/// A folder that is there is left alone unless `force`; then nothing in it may lead elsewhere.
+/// Fails if the folder exists, unless `force` is set; its contents must then not lead elsewhere.
 Status check_folder(const fs::path& folder, bool force) {
   std::error_code failed;
   const fs::file_status status = fs::symlink_status(folder, failed);

@@ -1,4 +1,4 @@
-// `gpuemu failures`: what is stored, newest first.
+// `gpuemu failures`: lists stored failures, newest first.
 #include <limits>
 #include <ostream>
 
@@ -43,7 +43,7 @@ void run(const FailuresOptions& options, Session& session) {
     session.fail(error(ErrorCode::InvalidArgument, "a SEED and --all belong to --delete"));
     return;
   }
-  // An op of one project may have the name of another's: theirs are told apart line by line.
+  // Ops of different projects may have the same name, so each line then names the project.
   const ReportStyle style = report_style(session, session.format);
   const bool by_fault = style.blocks && !session.all_projects;
   const uint64_t limit = options.limit.value_or(by_fault ? kGroupedByDefault : kListedByDefault);

@@ -1,4 +1,4 @@
-// `gpuemu fuzz`: many cases of one op, or of every op with a kernel one after the other.
+// `gpuemu fuzz`: runs many cases of one op, or of every op with a kernel in turn.
 #include <algorithm>
 #include <ostream>
 #include <sstream>
@@ -31,14 +31,14 @@ std::vector<std::string> ops_of(const FuzzOptions& options, const Config& config
   return names;
 }
 
-/// "; the first with values=one_nan", where the first failure is of such a case.
+/// Returns "; the first with values=one_nan" if the first failure is such a case.
 std::string values_of_first(const FuzzResultsReply& results) {
   if (results.failures.empty() || !results.failures.front().repro_info) return "";
   const std::string values = values_text(*results.failures.front().repro_info);
   return values.empty() ? "" : "; the first with " + values;
 }
 
-/// Cases that --fail-fast has left out, of those that were asked for; "" when there are none.
+/// Describes the requested cases that --fail-fast left out; "" if there are none.
 std::string left_out(const FuzzResultsReply& results, const FuzzOptions& options) {
   const uint64_t asked = options.iterations + (results.search ? results.search->replayed : 0);
   if (!options.fail_fast || results.failed == 0 || results.total >= asked) return "";
@@ -79,7 +79,7 @@ void print(const std::string& op, const FuzzResultsReply& results, const FuzzOpt
   session.out << session.shown(out.str());
 }
 
-/// What was found over all ops.
+/// The findings over all ops.
 struct Totals {
   std::string json;
   bool found = false, broken = false, interrupted = false, incomplete = false;
@@ -100,7 +100,7 @@ FuzzOpRequest request_of(const std::string& op, const FuzzOptions& options) {
           .strict = options.strict};
 }
 
-/// An op that cannot be run is told, and the others go on.
+/// Adds the result of one op. An op that cannot run is reported, and the others go on.
 void take_result(const std::string& op, const JobResult& result, const FuzzOptions& options,
                  Session& session, Totals& totals) {
   totals.json += (totals.json.empty() ? "" : ",") + result.json;
@@ -122,7 +122,7 @@ void take_result(const std::string& op, const JobResult& result, const FuzzOptio
   totals.found = totals.found || results.failed > 0;
 }
 
-/// Only a lost daemon is an error.
+/// Runs one op. Only the loss of the daemon is an error.
 Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& session,
                 Totals& totals) {
   if (session.events) session.events->op_started(op);
@@ -132,12 +132,12 @@ Status fuzz_one(const std::string& op, const FuzzOptions& options, Session& sess
   return ok_status();
 }
 
-/// Ops behind the one that ended the command.
+/// Reports the ops after the one that ended the command.
 void tell_not_run(const std::vector<std::string>& ops, const std::string& why, Session& session) {
   for (const std::string& op : ops) session.err << fmt::format("[SKIP] {}: not run{}\n", op, why);
 }
 
-/// Every dtype of these ops once.
+/// Returns every dtype of these ops once.
 std::vector<DType> dtypes_of(const std::vector<std::string>& ops, const Config& config) {
   std::vector<DType> dtypes;
   for (const std::string& name : ops) {
@@ -171,7 +171,7 @@ std::vector<std::string> cluster_words(const std::vector<std::string>& ops,
   return words;
 }
 
-/// Nothing where the cluster could not be used, which has been told.
+/// Returns nothing if the cluster could not be used, which has been reported.
 std::optional<Totals> fuzz_on_cluster(const std::vector<std::string>& ops, const Config& config,
                                       const FuzzOptions& options, Session& session) {
   Totals totals;
@@ -191,7 +191,7 @@ std::optional<Totals> fuzz_on_cluster(const std::vector<std::string>& ops, const
   return totals;
 }
 
-/// Nothing where the daemon was lost, which has been told.
+/// Returns nothing if the daemon was lost, which has been reported.
 std::optional<Totals> fuzz_here(const std::vector<std::string>& ops, const FuzzOptions& options,
                                 Session& session) {
   Totals totals;

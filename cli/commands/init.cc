@@ -1,4 +1,4 @@
-// `gpuemu init`: looks at what a folder has and writes a project for it.
+// `gpuemu init`: examines the files of a folder and writes a project for it.
 #include <algorithm>
 #include <filesystem>
 #include <ostream>
@@ -29,7 +29,7 @@ struct InitOptions {
   bool force = false, examples = false;
 };
 
-/// What the compiler says of these files; nothing when the daemon cannot be asked.
+/// Compiles these files and returns the results; nothing if the daemon cannot be reached.
 std::vector<LintResult> compiled_of(const std::vector<std::string>& files, const fs::path& folder,
                                     Session& session) {
   if (files.empty()) return {};
@@ -64,7 +64,7 @@ void add_ptx(const FoundFiles& found, const fs::path& folder, Session& session,
   }
 }
 
-/// No two kernels of one name, which is that of their references too.
+/// Makes the names of kernels unique, because their references have the same names.
 void tell_apart(std::vector<ProposedKernel>& kernels) {
   std::set<std::string> names;
   for (ProposedKernel& kernel : kernels) {
@@ -111,7 +111,7 @@ void plan_example(const ProjectText& project, FilePlan& plan) {
   plan.files[reference_path(kernel)] = example_reference_text();
 }
 
-/// The framework whose Python template is written: the one asked for, else the one found in the
+/// Returns the framework for the Python template: the requested one, otherwise the one found in the
 /// folder.
 std::string framework_of(const InitOptions& options, const FoundFiles& found) {
   if (!options.framework.empty()) return options.framework;
@@ -124,7 +124,7 @@ void plan_python(const std::string& framework, const FoundFiles& found, ProjectT
                  FilePlan& plan) {
   plan.files.merge(framework_files(framework, framework == "triton" ? found.triton : found.numba));
   if (framework == "triton" || framework == "numba") {
-    // The kernels are launched by the program; gpuemu.toml has none.
+    // The program launches the kernels, so gpuemu.toml has none.
     plan.files["gpuemu.toml"] = config_text(project, {});
     return;
   }
@@ -147,7 +147,7 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   const bool in_python = !framework_files(framework, {}).empty();
   if (!plan.kernels.kernels.empty() || !plan.kernels.left_out.empty()) {
     plan_kernels(project, plan.kernels, plan.files);
-    // Kernels in Python stand beside those in CUDA.
+    // Kernels in Python are added to those in CUDA.
     if (framework == "triton" || framework == "numba") {
       plan.files.files.merge(
           framework_files(framework, framework == "triton" ? found.triton : found.numba));
@@ -159,14 +159,14 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   }
   plan.files.files.merge(ci_files(options.ci, GPUEMU_VERSION));
   std::error_code ignored;
-  // One that is there belongs to somebody else, --force or not.
+  // An existing file belongs to the user, even with --force.
   if (!fs::exists(folder / ".gitignore", ignored)) {
     plan.files.files[".gitignore"] = gitignore_text();
   }
   return plan;
 }
 
-/// What became of the kernels, and what to do next.
+/// Reports what was done with the kernels, and what to do next.
 void tell(const SourceKernels& found, Session& session) {
   for (const LeftOut& one : found.left_out) {
     session.err << fmt::format("note: {} is left out: {}\n", one.what, one.why);
@@ -192,7 +192,7 @@ void tell(const SourceKernels& found, Session& session) {
 void run(InitOptions options, Session& session) {
   std::error_code failed;
   fs::path folder = (fs::path(session.working_folder) / options.folder).lexically_normal();
-  if (!folder.has_filename()) folder = folder.parent_path();  // Without a slash at its end.
+  if (!folder.has_filename()) folder = folder.parent_path();  // Removes a trailing slash.
   fs::create_directories(folder, failed);
   if (failed) {
     session.fail(error(ErrorCode::Io,
@@ -204,7 +204,7 @@ void run(InitOptions options, Session& session) {
     const fs::path named = fs::weakly_canonical(folder, failed);
     options.name = named.filename().string();
   }
-  // Before anything is compiled: the usual mistake costs nothing.
+  // Checked before anything is compiled, so that the most common mistake costs no time.
   if (!options.force && fs::exists(fs::symlink_status(folder / "gpuemu.toml", failed))) {
     session.fail(
         error(ErrorCode::InvalidArgument,
@@ -218,7 +218,7 @@ void run(InitOptions options, Session& session) {
     session.exit_code = ExitCode::Interrupted;
     return;
   }
-  session.exit_code = ExitCode::Ok;  // What is left out is told.
+  session.exit_code = ExitCode::Ok;  // Kernels that were left out have been reported.
   tell(plan.kernels, session);
   const auto done = write_files(plan.files, options.force);
   if (!done) {

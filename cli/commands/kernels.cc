@@ -1,4 +1,4 @@
-// `gpuemu kernels [OP]`: the ops that come with gpuemu and the kernels that compute them.
+// `gpuemu kernels [OP]`: lists the ops that come with gpuemu and the kernels that compute them.
 #include "cli/report/kernels.h"
 
 #include <ostream>

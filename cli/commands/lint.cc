@@ -1,4 +1,5 @@
-// `gpuemu lint [FILES]`: what kernels take of a multiprocessor, against their limits.
+// `gpuemu lint [FILES]`: compares the resources that kernels use on a multiprocessor with their
+// limits.
 #include "cli/report/lint.h"
 
 #include <filesystem>
@@ -96,7 +97,7 @@ void show(const LintResultsReply& reply, const Config& config, const LintOptions
 }
 
 void run(const LintOptions& options, Session& session) {
-  // Files need no project; without files it is the project that is meant.
+  // Files need no project; without files, the project's kernels are linted.
   const auto config = options.files.empty() ? session.project() : session.config();
   if (!config) return;
   if (options.files.empty() && config->kernels.empty()) {

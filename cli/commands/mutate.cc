@@ -1,4 +1,5 @@
-// `gpuemu mutate OP`: plants mistakes into the op's kernel and tells which the cases do not find.
+// `gpuemu mutate OP`: plants mistakes in the op's kernel and reports those that the cases do not
+// find.
 #include <ostream>
 
 #include "cli/commands/commands.h"

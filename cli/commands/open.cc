@@ -1,4 +1,4 @@
-// `gpuemu open ARCHIVE`: what a failing run on another machine left, and its cases run here.
+// `gpuemu open ARCHIVE`: unpacks a failing run of another host and repeats its cases on this one.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -32,14 +32,14 @@ struct OpenOptions {
   bool no_replay = false;
 };
 
-/// Where the project file of an opened archive lies, below `folder`.
+/// Returns the folder, below `folder`, with the project file of an opened archive.
 fs::path project_folder(const RunArchive& archive, const fs::path& folder) {
   return (folder / "project" / archive.config).parent_path();
 }
 
 constexpr size_t kFindingsShown = 20, kDifferencesShown = 10;
 
-/// A damaged archive is the caller's file: exit code 2.
+/// Reads the archive. A damaged one is the caller's mistake: exit code 2.
 Result<RunArchive> read_archive(const std::string& name, const Session& session) {
   const auto refuse = [&](const Error& why) {
     return Error{ErrorCode::InvalidArgument,
@@ -54,13 +54,14 @@ Result<RunArchive> read_archive(const std::string& name, const Session& session)
   return archive;
 }
 
-/// "run" of "ci/run.gpuemu"; a name without an ending gets one.
+/// Returns "run" for "ci/run.gpuemu"; adds a suffix to a name without one.
 std::string default_folder(const std::string& archive) {
   const fs::path name = fs::path(archive).filename();
   return name.stem() == name ? name.string() + "-opened" : name.stem().string();
 }
 
-/// A folder that is not there, or is empty: nothing in it can be overwritten or lead elsewhere.
+/// Requires a folder that does not exist or is empty, so that nothing is overwritten or leads
+/// elsewhere.
 Status check_new_folder(const fs::path& folder) {
   std::error_code failed;
   const fs::file_status status = fs::symlink_status(folder, failed);
@@ -104,7 +105,7 @@ void show(const RunArchive& archive, const std::string& folder, Session& session
   }
 }
 
-/// Where the daemon of a replay lives: gone with this object.
+/// The folder for the daemon of a replay; removed with the object.
 class Scratch {
  public:
   Scratch() {
@@ -126,7 +127,7 @@ class Scratch {
 
 using Key = std::tuple<std::string, DType, uint64_t>;  ///< Op, dtype and seed of a case.
 using Verdicts = std::map<Key, Kinds>;
-/// Op, dtype, base seed and number: what a generated case is made of.
+/// Op, dtype, base seed and number: what determines a generated case.
 using Origin = std::tuple<std::string, DType, uint64_t, uint64_t>;
 
 Kinds kinds_of(const ValidationResult& result) {
@@ -141,7 +142,7 @@ std::string text_of(const Kinds& kinds) {
   return text.empty() ? "passes" : text;
 }
 
-/// What is to be run: the op's cases with these numbers, of one base seed.
+/// The cases to run: those of an op with these numbers and one base seed.
 struct Replay {
   std::string op;
   uint64_t base_seed = 0, cases = 0;
@@ -152,7 +153,7 @@ struct Expected {
   Verdicts verdicts;
   std::map<Key, Origin> origins;
   std::vector<Replay> replays;
-  size_t others = 0;  ///< Cases that are not generated: what scripts ran.
+  size_t others = 0;  ///< Cases that are not generated, but were run by scripts.
 };
 
 Expected expected_of(const CiRunSummary& run) {
@@ -178,7 +179,7 @@ Expected expected_of(const CiRunSummary& run) {
   return expected;
 }
 
-/// Nothing when a run failed, which has been told.
+/// Returns nothing if a run failed, which has been reported.
 std::optional<Verdicts> run_all(const std::vector<Replay>& replays, Session& session) {
   Verdicts found;
   const OwnDaemon daemon(session);
@@ -199,8 +200,8 @@ std::optional<Verdicts> run_all(const std::vector<Replay>& replays, Session& ses
   return found;
 }
 
-/// Takes out the cases that `gpuemu minimize` made: another one of the same origin was made here.
-/// Returns how many there are.
+/// Removes the cases that `gpuemu minimize` made, because minimizing here made others from the same
+/// origin. Returns how many were removed.
 size_t drop_smaller(const Verdicts& found, Expected& expected) {
   std::set<Origin> made;
   for (const auto& [key, origin] : expected.origins) {
@@ -248,8 +249,8 @@ void show_replay(const ReplayOutcome& outcome, Session& session) {
                  "the run there may have judged otherwise\n";
 }
 
-/// In a database of its own: what is stored here neither helps nor changes. Nothing when it could
-/// not be done, which has been told.
+/// Repeats the cases in a database of its own, so that stored records neither help nor change.
+/// Returns nothing if that was impossible, which has been reported.
 std::optional<ReplayOutcome> replay(const RunArchive& archive, const fs::path& folder,
                                     Session& session) {
   Expected expected = expected_of(archive.run);

@@ -1,4 +1,5 @@
-// `gpuemu ops`: what gpuemu.toml declares and where, for editors. Nothing runs, no daemon is asked.
+// `gpuemu ops`: lists what gpuemu.toml declares, and where, for editors. Runs nothing and uses no
+// daemon.
 #include <algorithm>
 #include <ostream>
 
@@ -21,7 +22,7 @@ KernelHeaders headers_of(const Config& config) {
   for (const KernelConfig& kernel : config.kernels) {
     if (!is_cuda_source(kernel.source)) continue;
     const auto source = read_file(kernel.source, kSourceBytesMax);
-    if (!source) continue;  // A run says what is wrong with it.
+    if (!source) continue;  // A run reports the error in it.
     headers[kernel.name] = compile::included_files(kernel.source, forced + *source, folders);
   }
   return headers;

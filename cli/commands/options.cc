@@ -1,4 +1,4 @@
-// Checks and help texts of the shared options.
+// Implements the shared options: checks and help texts.
 #include "cli/commands/options.h"
 
 #include <algorithm>
@@ -130,8 +130,8 @@ Check seed_or_last(TakesFolder folder = TakesFolder::No) {
   };
 }
 
-/// The stored failures that a choice may mean, the newest first. Nothing where that cannot be found
-/// out, which has been told.
+/// Returns the seeds of stored failures that the choice may refer to, newest first. Returns nothing
+/// if they cannot be read, which has been reported.
 std::optional<std::vector<uint64_t>> stored_seeds(const FailureChoice& choice, Session& session) {
   if (const Status ready = session.ensure_daemon(); !ready) {
     session.fail(ready.error());
@@ -160,7 +160,7 @@ Result<uint64_t> chosen_seed(const FailureChoice& choice, const std::vector<uint
     if (std::to_string(seed).starts_with(choice.wanted)) fitting.push_back(seed);
   }
   if (fitting.size() == 1) return fitting.front();
-  if (fitting.empty()) return *number;  // The daemon says that there is none.
+  if (fitting.empty()) return *number;  // The daemon reports that there is none.
   std::string list;
   constexpr size_t kListedMax = 4;
   for (size_t i = 0; i < std::min(fitting.size(), kListedMax); ++i) {
@@ -229,7 +229,7 @@ bool find_seed(FailureChoice& choice, const std::string& command, Session& sessi
                        command));
     return false;
   }
-  // Fewer digits has one seed of a thousand.
+  // Only one seed in a thousand has fewer digits.
   constexpr size_t kWholeDigits = 17;
   if (choice.wanted.size() >= kWholeDigits) {
     choice.seed = parse_number(choice.wanted);

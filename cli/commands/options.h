@@ -1,4 +1,4 @@
-// Options that several subcommands share, checked before anything runs.
+// Options shared by several subcommands, checked before anything runs.
 #pragma once
 
 #include <cstdint>
@@ -11,63 +11,63 @@
 
 namespace gpuemu::cli {
 
-/// Cases of each op and dtype with --quick and --thorough.
+/// The number of cases of each op and dtype with --quick and --thorough.
 inline constexpr uint64_t kQuickCases = 10, kThoroughCases = 256;
 
-/// --format text|json into session.format.
+/// Adds --format text|json, stored in session.format.
 void add_format(Command command, Session& session);
-/// --all-projects into session.all_projects.
+/// Adds --all-projects, stored in session.all_projects.
 void add_all_projects(Command command, Session& session);
 
-/// --stream into session.stream; Session::stream_fits() says what it needs.
+/// Adds --stream, stored in session.stream; Session::stream_fits() checks what it requires.
 void add_stream(Command command, Session& session);
-/// As above, with the layouts of findings: text|short|full|json.
+/// As add_format(), with the layouts for findings: text|short|full|json.
 void add_report_format(Command command, Session& session);
-/// How `session` shows findings in this format: "text" has blocks on a terminal alone.
+/// Returns how findings appear in this format: "text" uses blocks only on a terminal.
 ReportStyle report_style(const Session& session, const std::string& format);
-/// A case and its findings in that style.
+/// Prints a case and its findings in that style.
 void print_case_report(const ValidationResult& result, Session& session);
 
-/// Digits alone, no sign, within 64 bits.
+/// Parses a number: digits only, no sign, at most 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);
-/// "90s", "10m", "2h" or plain seconds, in milliseconds. InvalidArgument names the option.
+/// Converts "90s", "10m", "2h" or plain seconds to milliseconds. InvalidArgument names the option.
 Result<uint64_t> parse_duration(const std::string& option, const std::string& text);
 
-/// "1 op", "2 ops".
+/// Returns "1 op", "2 ops".
 std::string counted(uint64_t count, const char* noun);
-/// "2026-11-27" for seconds since 1970; "-" for 0.
+/// Returns "2026-11-27" for seconds since 1970; "-" for 0.
 std::string day_of(int64_t seconds);
-/// "2026-11-27 14:03:09", in UTC.
+/// Returns "2026-11-27 14:03:09", in UTC.
 std::string time_of(int64_t seconds);
-/// Seconds since 1970 of "30d", which is before `now`, "2026-11-01", "2026-11-01T12:00" (UTC), or
-/// digits. Nothing for other text.
+/// Converts "30d" (that long before `now`), "2026-11-01", "2026-11-01T12:00" (UTC) or digits to
+/// seconds since 1970. Returns nothing for other text.
 std::optional<int64_t> parse_time(const std::string& text, int64_t now);
 
-/// --seed N, any unsigned 64-bit number.
+/// Adds --seed N, with any unsigned 64-bit number.
 Option add_base_seed(Command command, std::optional<uint64_t>& seed);
 
-/// --max-elements N.
+/// Adds --max-elements N.
 void add_max_elements(Command command, std::optional<uint64_t>& elements);
-/// --session NAME and --weight W.
+/// Adds --session NAME and --weight W.
 void add_session(Command command, Session& session);
-/// --strict
+/// Adds --strict.
 void add_strict(Command command, bool& strict);
 
-/// Names a stored failure: SEED or --seed SEED, and --op NAME.
+/// Selects a stored failure: SEED or --seed SEED, and --op NAME.
 struct FailureChoice {
-  std::string wanted;  ///< A seed, its first digits, or "last"; "" where none was given.
+  std::string wanted;  ///< A seed, its first digits, or "last"; "" if none was given.
   std::string op;
-  std::optional<uint64_t> seed;  ///< What find_seed() made of it.
+  std::optional<uint64_t> seed;  ///< The seed that find_seed() found.
 };
-/// Whether a folder with a case.json will do in place of a seed.
+/// Whether a folder with a case.json is accepted in place of a seed.
 enum class TakesFolder { No, Yes };
 void add_failure_choice(Command command, FailureChoice& choice,
                         TakesFolder folder = TakesFolder::No);
-/// Finds the seed that is wanted among those stored; asks nobody for one that is written in full.
-/// False where none was given or found, which has been told.
+/// Finds the requested seed among the stored ones; a seed with all its digits needs no lookup.
+/// Returns false if none was given or found, which has been reported.
 bool find_seed(FailureChoice& choice, const std::string& command, Session& session);
 
-/// A tag as TAG or --tag TAG.
+/// Adds a tag, given as TAG or --tag TAG.
 void add_tag(Command command, std::string& tag);
 
 }  // namespace gpuemu::cli

@@ -22,7 +22,7 @@ void list(Session& session) {
   const auto reply = session.answer(ProjectsRequest{});
   if (!reply || session.json()) return;
   const auto& known = std::get<ProjectsReply>(*reply);
-  std::vector<ProjectInfo> sorted = known.projects;  // The default first, then by path.
+  std::vector<ProjectInfo> sorted = known.projects;  // The default project first, then by path.
   std::ranges::sort(sorted, {}, [&](const ProjectInfo& one) {
     return std::pair(one.id != known.default_id, one.path);
   });
@@ -37,7 +37,7 @@ void list(Session& session) {
   }
 }
 
-/// The absolute path with links resolved, of a file or of its folder.
+/// Returns the absolute path of a file or of its folder, with links resolved.
 std::string path_of(const std::string& named, const Session& session) {
   namespace fs = std::filesystem;
   fs::path path = fs::path(session.working_folder) / named;
@@ -46,8 +46,8 @@ std::string path_of(const std::string& named, const Session& session) {
   return canonical_path(path.string());
 }
 
-/// The id of the project with this path, id or name. When there is none or more than one, reports
-/// that and returns nothing.
+/// Returns the id of the project with this path, id or name. If there is none or more than one,
+/// reports that and returns nothing.
 std::optional<std::string> find_project(const std::string& named, Session& session) {
   if (const Status ready = session.ensure_daemon(); !ready) {
     session.fail(ready.error());
@@ -59,7 +59,7 @@ std::optional<std::string> find_project(const std::string& named, Session& sessi
   std::vector<const ProjectInfo*> found;
   std::string all;
   for (const ProjectInfo& one : reply->projects) {
-    // The folder of a project may be gone, as one that was moved is.
+    // The folder of a project may not exist any more, for example because it was moved.
     const bool is_meant =
         one.id == named ||
         (!one.path.empty() && (one.path == path || one.path == path + "/gpuemu.toml"));

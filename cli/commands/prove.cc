@@ -1,4 +1,5 @@
-// `gpuemu prove [OP]`: which memory accesses stay inside of their tensors for all data and sizes.
+// `gpuemu prove [OP]`: lists which memory accesses stay inside their tensors for all data and
+// sizes.
 #include <ostream>
 
 #include "cli/commands/commands.h"

@@ -1,4 +1,5 @@
-// `gpuemu report`: the last CI run, or what is stored, as a document; `gpuemu report verify`.
+// `gpuemu report`: writes the last CI run, or stored results, as a document; `gpuemu report verify`
+// checks one.
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -33,12 +34,12 @@ struct VerifyOptions {
   std::string file, key;
 };
 
-/// Ops with what is stored of them.
+/// Adds the ops with the counts of their stored results.
 void count_ops(const Config& config, CiRunSummary& summary) {
   std::map<std::pair<std::string, DType>, CiOp> ops;
   for (const ValidationResult& one : summary.validation_results) {
     const OpConfig* op = config.find_op(one.op_name);
-    // A result that passed tells no dtype; an op with one has that.
+    // A passing result does not record its dtype, so it is that of an op with only one.
     const DType dtype = one.repro_info                         ? one.repro_info->dtype
                         : op != nullptr && !op->dtypes.empty() ? op->dtypes.front()
                                                                : DType::Float32;
@@ -59,7 +60,7 @@ void count_ops(const Config& config, CiRunSummary& summary) {
   }
 }
 
-/// The newest result of each op and seed; nothing when that failed, which has been told.
+/// Returns the newest result of each op and seed; nothing on failure, which has been reported.
 std::optional<CiRunSummary> stored_results(const ReportOptions& options, const Config& config,
                                            Session& session) {
   const auto reply = session.ask_for(ListResultsRequest{kResultsListedMax, ""});
@@ -79,7 +80,7 @@ std::optional<CiRunSummary> stored_results(const ReportOptions& options, const C
   return summary;
 }
 
-/// The last CI run where there is one and no time is asked for, else what is stored.
+/// Returns the last CI run if there is one and no time was given, otherwise the stored results.
 std::optional<CiRunSummary> summary_for(const ReportOptions& options, const Config& config,
                                         Session& session) {
   if (!options.since_hours) {

@@ -1,4 +1,4 @@
-// `gpuemu reproduce SEED`: makes a stored failure again and runs it.
+// `gpuemu reproduce SEED`: rebuilds a stored failure and runs it.
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -25,7 +25,7 @@ struct ReproduceOptions {
   bool verbose = false, exit_code = false, profile = false, details = false;
 };
 
-/// Nothing when that failed or was given up, which has been told.
+/// Returns nothing if that failed or was interrupted, which has been reported.
 std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& options,
                                                         Session& session) {
   const ReproduceRequest request{.seed = *options.failure.seed,
@@ -33,17 +33,17 @@ std::optional<Finished<ReproduceResultReply>> run_again(const ReproduceOptions& 
                                  .profile = options.profile,
                                  .details = options.details,
                                  .stream = true};
-  // A single case has no partial result: after Ctrl-C the daemon ends it.
+  // A single case has no partial result: after Ctrl-C the daemon stops it.
   return finish_job<ReproduceResultReply>(session, request, "reproduce", AfterCancel::Leave);
 }
 
-/// What gpuemu.program writes: one op of a program with its inputs.
+/// Returns whether this is a folder written by gpuemu.program: one op of a program with its inputs.
 bool is_program_folder(const std::string& wanted) {
   std::error_code ignored;
   return std::filesystem::is_regular_file(std::filesystem::path(wanted) / "case.json", ignored);
 }
 
-/// What Python runs with: the package, the library and the judge of this installation.
+/// Returns the environment for Python: the package, the library and the judge of this installation.
 std::map<std::string, std::string> folder_environment(const Session& session) {
   namespace fs = std::filesystem;
   std::map<std::string, std::string> made = session.environment;
@@ -64,7 +64,8 @@ std::map<std::string, std::string> folder_environment(const Session& session) {
   return made;
 }
 
-/// Judging needs NumPy: Python takes this process's place. Returns only when there is none.
+/// Replaces this process by Python, because judging needs NumPy. Returns only if there is no
+/// Python.
 void run_folder(const std::string& folder, const ReproduceOptions& options, Session& session) {
   std::vector<std::string> words = {"python3", "-m",       "gpuemu.program.reproduce",
                                     folder,    "--format", session.json() ? "json" : "text"};
@@ -87,7 +88,7 @@ void run_folder(const std::string& folder, const ReproduceOptions& options, Sess
                      std::strerror(errno)));
 }
 
-/// The command to run next; "" if a finding's block has already named one.
+/// Returns the command to run next; "" if a finding's block already names one.
 std::string next_step(const ValidationResult& result, const Session& session) {
   if (result.passed) return "gpuemu test " + result.op_name;
   if (report_style(session, session.format).blocks) return "";

@@ -68,7 +68,7 @@ int exit_code_of(const RunRecords& records, const Ended& ended, const RunOptions
   return failed ? static_cast<int>(options.error_exit_code) : 0;
 }
 
-/// Says why the program ended, unless it ended by itself; "" then.
+/// Describes how the program ended; "" if it ended by itself.
 std::string end_text(const Ended& ended, const RunOptions& options) {
   const std::string& program = options.command.front();
   if (!ended.started) return fmt::format("gpuemu: {}\n", ended.problem);
@@ -116,7 +116,7 @@ constexpr Format kFormats[] = {
        return run_junit(records, program);
      }}};
 
-/// Null for text, and for no known format.
+/// Returns null for text and for unknown formats.
 Document document_of(const std::string& format) {
   const auto found = std::ranges::find(kFormats, format, &Format::name);
   return found == std::end(kFormats) ? nullptr : found->document;
@@ -128,7 +128,7 @@ Status write_report(const std::string& text, const RunOptions& options, Session&
   return ok_status();
 }
 
-/// Finds out before the program runs, perhaps for hours, that a file cannot be written.
+/// Checks that all files can be written before the program runs, perhaps for hours.
 Status check_files(const RunOptions& options) {
   const std::pair<const char*, const std::string*> files[] = {
       {"--output", &options.output},
@@ -152,7 +152,7 @@ Result<std::vector<Suppression>> all_suppressions(const RunOptions& options) {
   return all;
 }
 
-/// Whether a report has the classes of instructions.
+/// Returns whether the report lists the classes of instructions.
 bool shows_fidelity(const RunRecords& records, const RunOptions& options, const FailOn& fail_on,
                     const Session& session) {
   if (!options.fidelity.empty() || fail_on.unmeasured) return true;
@@ -160,8 +160,8 @@ bool shows_fidelity(const RunRecords& records, const RunOptions& options, const 
   return !options.quiet || !records.findings.empty();
 }
 
-/// Classifies the instructions of the kernels, and makes findings of modelled ones where that was
-/// asked for. Where nobody asked for more than a summary, a failure is said.
+/// Classifies the instructions of the kernels, and adds findings for modelled ones if that was
+/// requested. If only a summary is needed, a failure is merely reported.
 Status add_fidelity(RunRecords& records, const std::string& folder, const RunOptions& options,
                     const FailOn& fail_on, Session& session) {
   if (!shows_fidelity(records, options, fail_on, session)) return ok_status();
@@ -284,7 +284,7 @@ void add_report_options(Command command, RunOptions& options, Session& session) 
   command.flag("--quiet", options.quiet, "Print a report only when there are findings");
 }
 
-/// What the program sees of the driver and its devices.
+/// Adds options for what the program sees of the driver and its devices.
 void add_driver_options(Command command, RunOptions& options) {
   struct TextOption {
     const char *name, *type, *help;
@@ -303,7 +303,7 @@ void add_driver_options(Command command, RunOptions& options) {
   }
 }
 
-/// What is done to Python packages that the program imports.
+/// Adds options for changes to Python packages that the program imports.
 void add_python_options(Command command, RunOptions& options) {
   command
       .option(

@@ -1,4 +1,4 @@
-// `gpuemu sessions`: lists the sessions of the daemon, changes their weights, closes them.
+// `gpuemu sessions`: lists the sessions of the daemon, changes their weights, and closes them.
 #include "cli/report/sessions.h"
 
 #include <ostream>

@@ -12,7 +12,8 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Editors look for the word "running" in the text, so that it stands nowhere in this one.
+/// Reports a daemon that does not answer. Editors search the text for the word "running", so it
+/// must not appear here.
 ExitCode show_silent(pid_t daemon, Session& session) {
   const bool suspended = process_is_suspended(daemon);
   if (session.json()) {
@@ -28,7 +29,7 @@ ExitCode show_silent(pid_t daemon, Session& session) {
   return session.exit_code = ExitCode::Broken;
 }
 
-/// The open ones in the order of their paths; with --all-projects those that are closed, too.
+/// Prints the open projects in the order of their paths; with --all-projects also the closed ones.
 void show_projects(Session& session) {
   std::vector<ProjectInfo> projects;
   for (const auto& [id, one] : session.known_projects()) projects.push_back(one);

@@ -36,7 +36,7 @@ uint64_t count_of(const std::map<std::string, uint64_t>& counts, const std::stri
   return found == counts.end() ? 0 : found->second;
 }
 
-/// ": results 12 KiB, index 3 KiB" of the kinds that there are.
+/// Returns text such as ": results 12 KiB, index 3 KiB" for the kinds that exist.
 std::string kinds_text(const std::map<std::string, uint64_t>& bytes) {
   std::string text;
   for (const auto& [kind, of_kind] : bytes) {
@@ -73,7 +73,7 @@ std::string limit_text(uint64_t limit, const std::string& unit) {
   return limit == 0 ? "" : fmt::format(" {} {}", limit, unit);
 }
 
-/// What [storage] of this project says.
+/// Prints the [storage] settings of this project.
 void show_retention(const Retention& kept, Session& session) {
   const auto kind = [](const std::string& name, const std::string& limits) {
     return fmt::format("{}{}", name, limits.empty() ? " all" : limits);
@@ -88,7 +88,7 @@ void show_retention(const Retention& kept, Session& session) {
                              kept.bytes == 0 ? "any size" : size_text(kept.bytes));
 }
 
-/// What is known to be damaged, of the database that `status` is about.
+/// Describes the known damage of the database that `status` describes.
 std::string damage_of(const StorageStatusReply& status, Session& session) {
   std::string damage;
   if (!session.daemon_answers()) {
@@ -141,7 +141,7 @@ void prune(PruneOptions options, Session& session) {
                              text_of(pruned.removed), pruned.bytes_freed);
 }
 
-/// Each file that is not as it was written, and how many records cannot be read.
+/// Prints each damaged file, and how many records cannot be read.
 void show(const StorageReportReply& report, Session& session) {
   for (const FileProblem& one : report.files) {
     session.out << one.name << (one.name.empty() ? "" : ": ") << one.problem << '\n';
@@ -170,8 +170,8 @@ void verify(Session& session) {
   if (!session.json()) show(report, session);
 }
 
-/// Ends an idle daemon, which has the database open. False when it is busy or does not end, which
-/// has been told.
+/// Stops an idle daemon, because it has the database open. Returns false if it is busy or does not
+/// end, which has been reported.
 bool stop_idle_daemon(Session& session) {
   if (!session.daemon_answers()) return true;
   const auto status = session.ask_for(DaemonStatusRequest{});
@@ -209,7 +209,7 @@ void repair(bool dry_run, Session& session) {
   session.out << "the damaged database is kept as " << report.kept_as << '\n';
 }
 
-/// An absolute path without a last '/'.
+/// Returns an absolute path without a trailing '/'.
 std::string place_of(const std::string& named, const Session& session) {
   namespace fs = std::filesystem;
   const fs::path path = (fs::path(session.working_folder) / named).lexically_normal();

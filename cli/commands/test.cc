@@ -1,4 +1,4 @@
-// `gpuemu test [OPS]`: every op with a kernel, many generated cases each.
+// `gpuemu test [OPS]`: runs many generated cases of every op with a kernel.
 #include <algorithm>
 #include <ostream>
 #include <sstream>
@@ -50,7 +50,7 @@ Result<RunTestsRequest> request_of(const TestOptions& options, const Config& con
   return request;
 }
 
-/// What the request asks for, as the first line of a stream tells it.
+/// Returns what the request will run, for the first line of a stream.
 RunPlan plan_of(const RunTestsRequest& request, const Config& config) {
   RunPlan plan{.command = "test", .ops = {}, .dtypes = {}, .cases = request.cases};
   if (plan.cases == 0) plan.cases = config.cases;
@@ -87,7 +87,7 @@ void show(const TestReportReply& report, const std::string& json, Session& sessi
   }
 }
 
-/// Ops that were asked for, by name or all together, and of which no case ran.
+/// Returns the requested ops, by name or all, of which no case ran.
 std::vector<std::string> untested(const TestReportReply& report,
                                   const std::vector<std::string>& named) {
   std::map<std::string, uint64_t> cases;
@@ -126,7 +126,7 @@ std::vector<std::string> cluster_words(const RunTestsRequest& request, const Run
   return words;
 }
 
-/// Nothing where it could not run, which has been told.
+/// Returns nothing if it could not run, which has been reported.
 std::optional<Finished<TestReportReply>> test_on_cluster(const RunTestsRequest& request,
                                                          const ClusterOptions& cluster,
                                                          const Config& config, Session& session) {
@@ -162,8 +162,8 @@ std::optional<Finished<TestReportReply>> test_on_cluster(const RunTestsRequest& 
 
 constexpr std::string_view kBuiltin = "builtin";
 
-/// True when the first word stands for the kernels that come with gpuemu. An op of the project that
-/// has this name comes first.
+/// Returns whether the first argument selects the kernels that come with gpuemu. An op of the
+/// project with this name takes precedence.
 bool means_builtin(const TestOptions& options, const Session& session) {
   return !options.ops.empty() && options.ops.front() == kBuiltin && session.config_file.empty() &&
          !session.project_has_op(options.ops.front());

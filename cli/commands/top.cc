@@ -1,4 +1,4 @@
-// `gpuemu top`: what devices, sessions and jobs do, drawn again and again.
+// `gpuemu top`: shows what devices, sessions and jobs do, and updates the display regularly.
 #include <algorithm>
 #include <ostream>
 #include <sstream>
@@ -16,7 +16,7 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr double kIntervalMin = 0.1, kIntervalMax = 3600;
-// Between two looks at whether Ctrl-C was pressed.
+// The interval between checks for Ctrl-C.
 constexpr int kLookMs = 100;
 
 struct TopOptions {
@@ -24,7 +24,7 @@ struct TopOptions {
   bool once = false;
 };
 
-/// Keys arrive one by one and are not shown, where standard input is a terminal.
+/// Reads single key presses without echo, if standard input is a terminal.
 class Keys {
  public:
   Keys() : is_terminal_(::isatty(STDIN_FILENO) != 0 && ::tcgetattr(STDIN_FILENO, &before_) == 0) {
@@ -39,12 +39,12 @@ class Keys {
   Keys(const Keys&) = delete;
   Keys& operator=(const Keys&) = delete;
 
-  /// Whether q was pressed within this time.
+  /// Returns whether q was pressed within this time.
   bool quit_within(int milliseconds) const {
     pollfd wait{is_terminal_ ? STDIN_FILENO : -1, POLLIN, 0};
     if (::poll(&wait, 1, milliseconds) <= 0) return false;
     char key = 0;
-    // A terminal that is gone ends it too.
+    // A closed terminal ends the command too.
     return ::read(STDIN_FILENO, &key, 1) != 1 || key == 'q' || key == 'Q';
   }
 
@@ -53,7 +53,7 @@ class Keys {
   bool is_terminal_;
 };
 
-/// The part of a line that fits, of which no character is cut.
+/// Returns the part of a line that fits, without cutting a character.
 std::string cut(const std::string& line, size_t columns) {
   size_t end = 0, seen = 0;
   for (; end < line.size(); ++end) {
@@ -94,7 +94,8 @@ void run(const TopOptions& options, Session& session) {
     return;
   }
   const Keys keys;
-  const char* const screen = "\x1b[?1049h\x1b[?25l";  // Another screen, without its cursor.
+  // Switches to the alternate screen and hides the cursor.
+  const char* const screen = "\x1b[?1049h\x1b[?25l";
   const char* const back = "\x1b[?25h\x1b[?1049l";
   bool drawn = false;
   do {

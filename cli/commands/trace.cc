@@ -1,4 +1,5 @@
-// `gpuemu trace`: plans tapes without running them, shows traces, and those of the daemon.
+// `gpuemu trace`: plans tapes without running them, and shows stored traces and those of the
+// daemon.
 #include <ostream>
 
 #include "cli/commands/commands.h"
@@ -20,7 +21,7 @@ struct TraceOptions {
   std::string policy;
 };
 
-/// A file that cannot be read is as wrong as one with something else in it.
+/// Makes a usage error: a file that cannot be read is treated like one with invalid content.
 Error usage_error(const Error& failure, const std::string& file) {
   return {ErrorCode::InvalidArgument, fmt::format("{}: {}", file, failure.message)};
 }

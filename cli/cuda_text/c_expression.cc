@@ -41,7 +41,7 @@ bool is_type(const std::string& text, const Definitions& definitions) {
          plain == "long" || plain == "auto" || plain == "dim3";
 }
 
-/// Whether a function divides and rounds up, by the names that people give it.
+/// Returns whether the name is one of the usual names for division that rounds up.
 bool is_ceiling_division(std::string name) {
   std::erase(name, '_');
   std::ranges::transform(name, name.begin(), [](char c) {
@@ -56,7 +56,7 @@ bool is_ceiling_division(std::string name) {
   return false;
 }
 
-/// "std::min" and "at::ceil_div" by their last part.
+/// Returns the last part of "std::min" or "at::ceil_div".
 std::string last_part(const std::string& name) {
   const size_t colons = name.rfind("::");
   return colons == std::string::npos ? name : name.substr(colons + 2);
@@ -84,7 +84,7 @@ class Parser {
     return true;
   }
 
-  /// Binary operators, the loosest first.
+  /// Parses binary operators; level 0 has the lowest precedence.
   std::optional<Term> level(size_t tightness) {
     static constexpr std::array<std::array<std::string_view, 3>, 3> kLevels = {
         {{"<<", ">>", ""}, {"+", "-", ""}, {"*", "/", "%"}}};
@@ -129,7 +129,7 @@ class Parser {
     return named();
   }
 
-  /// A cast or a bracket.
+  /// Parses a cast or a parenthesis.
   std::optional<Term> bracket() {
     const size_t behind = behind_bracket(text_, at_);
     if (behind == text_.npos) return std::nullopt;
@@ -175,7 +175,7 @@ class Parser {
     }
     skip();
     if (at_ < text_.size() && text_[at_] == '<' && text_.substr(at_, 2) != "<<") {
-      const size_t behind = behind_bracket(text_, at_);  // Template arguments of a function.
+      const size_t behind = behind_bracket(text_, at_);  // Skips template arguments of a function.
       if (behind == text_.npos || behind >= text_.size() || text_[behind] != '(') {
         return std::nullopt;
       }
@@ -232,11 +232,11 @@ class Parser {
       return call_of(plain, std::move(parts));
     }
     if (parts.size() == 1 && is_type(plain, definitions_)) return parts[0];
-    // ceil((float)n / b): the cast has been dropped.
+    // In ceil((float)n / b) the cast has been dropped already.
     if (parts.size() == 1 && (plain == "ceil" || plain == "ceilf") && parts[0].text == "/") {
       return call_of("cdiv", std::move(parts[0].parts));
     }
-    // x.size(1), a size that the program knows.
+    // In x.size(1), a size that the program knows.
     if (texts.size() == 1 && name.ends_with(".size") && parts[0].kind == Term::Kind::Integer) {
       return name_of(fmt::format("{}.{}", name, parts[0].value));
     }
@@ -279,7 +279,7 @@ std::optional<Term> resolved_to(const Term& term, const Meaning& meaning, int de
   return out;
 }
 
-/// (a + b - 1) / b and (a - 1 + b) / b, where b is anything: a; else nothing.
+/// Returns a for (a + b - 1) / b and (a - 1 + b) / b, whatever b is; nothing for other terms.
 std::optional<Term> rounded_up(const Term& numerator, const Term& divisor) {
   const auto is_op = [](const Term& term, const char* op) {
     return term.kind == Term::Kind::Binary && term.text == op;
@@ -331,7 +331,7 @@ Term computed(const std::string& op, const Term& left, const Term& right) {
   if ((op == "*" || op == "/") && right == integer(1)) return left;
   if (op == "*" && left == integer(1)) return right;
   if ((op == "+" || op == "-") && right == integer(0)) return left;
-  // (n - 2) + 31 and the like become one sum, so that divisions are known for what they are.
+  // Sums such as (n - 2) + 31 are combined, so that rounding divisions are recognized.
   if (op == "/") {
     if (const auto number = rounded_up(left, right)) {
       return call_of("cdiv", {*number, right});
@@ -363,7 +363,8 @@ Term with_name(const Term& term, const Term& what, const std::string& name) {
 
 Term simplified(const Term& term) {
   if (term.kind == Term::Kind::Binary) {
-    // Before its parts are computed: 256 - 1 would be 255, and 255 + 1 is not seen as a step.
+    // Must come before its parts are simplified: 256 - 1 would become 255, and 255 + 1 would not be
+    // recognized.
     if (term.text == "/") {
       const Term right = simplified(term.parts[1]);
       if (const auto number = rounded_up(term.parts[0], term.parts[1])) {

@@ -8,8 +8,8 @@
 namespace gpuemu::cli {
 namespace {
 
-/// The name of the namespace that the brace at `brace` opens, with "::" behind it; "" for any other
-/// brace, and for a namespace without a name.
+/// Returns the name of the namespace that the brace at `brace` opens, followed by "::"; "" for any
+/// other brace and for an unnamed namespace.
 std::string namespace_at(std::string_view text, size_t brace) {
   size_t begin = text.find_last_of(";{}", brace == 0 ? 0 : brace - 1);
   begin = begin == text.npos || begin >= brace ? 0 : begin + 1;

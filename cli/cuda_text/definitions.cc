@@ -11,10 +11,10 @@
 namespace gpuemu::cli {
 namespace {
 
-// Aliases of aliases; a circle ends here.
+// Limits chains of aliases, and so ends cycles.
 constexpr int kAliasDepthMax = 16;
 
-/// Whether "#if WORDS" holds; what cannot be told counts as true.
+/// Returns whether "#if WORDS" is true; conditions that cannot be evaluated count as true.
 bool condition_holds(const std::string& directive, const std::string& rest,
                      const std::set<std::string>& defined) {
   static const RE2 kDefined(R"(^\s*(!)?\s*defined\s*\(?\s*(\w+)\s*\)?\s*$)");
@@ -31,7 +31,7 @@ struct Branch {
   bool active = true, taken = false, outer = true;
 };
 
-/// One directive; returns whether what follows is part of the text.
+/// Handles one directive; returns whether the text after it is active.
 void follow(const std::string& directive, const std::string& rest, std::vector<Branch>& stack,
             std::set<std::string>& defined) {
   const bool active = stack.empty() || stack.back().active;
@@ -79,7 +79,7 @@ void scan_aliases(std::string_view text, Definitions& found) {
   while (RE2::FindAndConsume(&rest, kUsing, &to, &from)) found.aliases[to] = from;
 }
 
-/// Without what stands in the braces of functions.
+/// Removes the bodies of functions.
 std::string without_bodies(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -99,7 +99,8 @@ std::string without_bodies(std::string_view text) {
   return out;
 }
 
-/// constexpr and const numbers of the file; functions may have others of the same names.
+/// Adds the constexpr and const numbers of the file, outside functions, which may use the same
+/// names.
 void scan_constants(std::string_view whole, Definitions& found) {
   const std::string text = without_bodies(whole);
   static const RE2 kConstant(
@@ -165,7 +166,7 @@ void scan_structs(std::string_view text, Definitions& found) {
     const size_t behind = behind_bracket(text, open);
     if (behind == text.npos) continue;
     const std::string_view body = text.substr(open + 1, behind - open - 2);
-    // Methods, and structures in structures, are beyond what a launch can pass.
+    // Methods and nested structures exceed what a launch can pass.
     if (body.find_first_of("({") != body.npos) continue;
     std::vector<std::string> names = qualified_names(text.substr(at + 6, open - at - 6));
     const size_t end = text.find(';', behind);
@@ -204,7 +205,7 @@ std::string Definitions::plain_type(const std::string& name) const {
       type = found->second;
       continue;
     }
-    // "#define real float" names a type as well.
+    // A macro such as "#define real float" names a type as well.
     const auto macro = constants.find(type);
     if (macro == constants.end() || macro->second.find_first_of("0123456789(\"") == 0) break;
     type = macro->second;

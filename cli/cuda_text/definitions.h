@@ -1,4 +1,4 @@
-// What the names of a source mean: aliases of types, constants, macros, enumerations, structures
+// The meaning of names in a source: aliases of types, constants, macros, enumerations, structures
 // and variables of the device.
 #pragma once
 
@@ -28,7 +28,7 @@ struct DeviceVariable {
   bool initialised = false;
 };
 
-/// A function of the device that is no template.
+/// A device function that is not a template.
 struct DeviceFunction {
   std::string name;  ///< With its namespaces.
   size_t params = 0;
@@ -44,17 +44,17 @@ struct Definitions {
   std::map<std::string, std::vector<StructMember>> structs;
   std::vector<DeviceVariable> variables;
   std::vector<DeviceFunction> functions;
-  /// Names of types of functions, and the number of parameters: typedef void (*op_t)(float).
+  /// Names of function types, with their number of parameters: typedef void (*op_t)(float).
   std::map<std::string, size_t> function_types;
 
-  /// Through all aliases: "floatX" -> "float".
+  /// Resolves all aliases: "floatX" -> "float".
   std::string plain_type(const std::string& name) const;
 };
 
-/// Blanks what #if, #ifdef and #ifndef leave out where nothing else is defined than the text does.
+/// Blanks what #if, #ifdef and #ifndef exclude if only the text's own definitions exist.
 std::string active_text(std::string_view text);
 
-/// Reads text without comments.
+/// Scans text without comments.
 Definitions scan_definitions(std::string_view text);
 
 }  // namespace gpuemu::cli

@@ -25,7 +25,7 @@ bool is_floating(const std::string& dtype) {
 
 bool is_unsigned(const std::string& dtype) { return dtype.starts_with("uint"); }
 
-/// The arguments of the call whose name begins at `at`; empty where no list follows.
+/// Returns the arguments of the call whose name begins at `at`; empty if no list follows.
 std::vector<std::string> arguments_at(std::string_view text, size_t at) {
   while (at < text.size() && (is_word(text[at]) || text[at] == ':')) ++at;
   const size_t open = text.find_first_not_of(" \t\r\n", at);
@@ -35,14 +35,14 @@ std::vector<std::string> arguments_at(std::string_view text, size_t at) {
   return split_list(text.substr(open + 1, behind - open - 2));
 }
 
-/// A fill and where it stands, so that the last one of a variable counts.
+/// A fill and its position, so that the last one of a variable counts.
 struct Found {
   size_t at = 0;
   std::string variable;
   HostFill fill;
 };
 
-/// cudaMemset(pointer, byte, count) and its kin.
+/// Finds cudaMemset(pointer, byte, count) and similar calls.
 void find_memsets(std::string_view text, std::vector<Found>& found) {
   static const RE2 kCall(
       R"(\b((?:cuda|hip)Memset(?:2D)?(?:Async)?|cuMemsetD(?:8|16|32)(?:Async)?)\s*\()");
@@ -59,7 +59,8 @@ void find_memsets(std::string_view text, std::vector<Found>& found) {
   }
 }
 
-/// auto out = torch::zeros({n}), out.zero_(), out.fill_(x), thrust::fill(a.begin(), a.end(), x).
+/// Finds auto out = torch::zeros({n}), out.zero_(), out.fill_(x), thrust::fill(a.begin(), a.end(),
+/// x).
 void find_tensors(std::string_view text, std::vector<Found>& found) {
   static const RE2 kMade(R"(\b(\w+)\s*=\s*(?:\w+\s*\.\s*new_|(?:torch|at)::))"
                          R"((zeros|zeros_like|ones|ones_like|full|full_like)\s*\()");
@@ -91,12 +92,12 @@ void find_tensors(std::string_view text, std::vector<Found>& found) {
     }
     const std::vector<std::string> args =
         arguments_at(text, static_cast<size_t>(variable.data() - text.data()));
-    // One argument may be another vector, whose elements are copied.
+    // A single argument may be another vector, whose elements are copied.
     if (args.size() == 2) found.push_back({at, std::string(variable), {args[1], false}});
   }
 }
 
-/// The number that host code writes so; nothing for what is not known.
+/// Returns the number that the host code means; nothing if that is unknown.
 std::optional<double> real_of(std::string text) {
   static const RE2 kInfinity(
       R"((?:INFINITY|HUGE_VALF?|CUDART_INF(?:_F)?|(?:std::)?numeric_limits<[^>]*>::infinity\(\)))");
@@ -127,7 +128,7 @@ std::string integer_text(int64_t value, const std::string& dtype) {
     std::memcpy(bytes.data(), &value, sizeof value);
     value = read_as_int64(*known, bytes.data());
   }
-  // All bits set: what programs mean by it is no count.
+  // With all bits set, programs do not mean a number.
   const bool all_bits = (dtype == "uint32" && value == 0xffffffff) || value == -1;
   return all_bits && is_unsigned(dtype) ? "-1" : std::to_string(value);
 }
@@ -143,7 +144,8 @@ std::optional<std::string> element_of_bytes(int64_t byte, const std::string& dty
   return std::isnan(value) ? std::string("nan") : fmt::format("{}", value);
 }
 
-/// Whether the atomic at `name` leaves what it does not touch, and begins at a sum of nothing.
+/// Returns whether the atomic at `name` accumulates, so that untouched elements keep their value
+/// and zero is the right start.
 bool is_sum(std::string_view name, const std::string& dtype) {
   constexpr auto kSums = std::to_array<std::string_view>(
       {"atomicAdd", "atomicSub", "atomicOr", "atomicXor", "atomicInc", "atomicAdd_block",
@@ -188,14 +190,15 @@ std::optional<std::string> filled_with(const HostFill& fill, const std::string& 
   if (whole) return integer_text(*whole, dtype);
   const auto real = is_floating(dtype) ? real_of(fill.value) : std::nullopt;
   if (!real) return std::nullopt;
-  return fmt::format("{}", *real);  // Nine digits of FLT_MAX would be more than it.
+  return fmt::format("{}", *real);  // Rounding FLT_MAX to nine digits would exceed it.
 }
 
 std::optional<std::string> begins_with(const std::string& body, const std::string& tensor,
                                        const std::string& dtype, const Definitions& definitions) {
   static const RE2 kAtomic(R"(((?:atomic|gpuAtomic)\w*)\s*\(\s*&?\s*\(?\s*$)");
   static const RE2 kStored(R"(^(?:\s*\[[^\[\]]*\])?\s*=\s*([^=;][^;]*);)");
-  std::optional<std::string> empty;  // What compare-and-swap takes for nothing, or is set back to.
+  std::optional<std::string> empty;  // The value that compare-and-swap treats as empty, or that is
+                                     // restored.
   bool sums = false, swaps = false;
   for (size_t at = find_word(body, tensor); at != std::string::npos;
        at = find_word(body, tensor, at + 1)) {

@@ -1,5 +1,5 @@
-// What host code writes to device memory before it launches a kernel: cudaMemset(bins, 0, bytes),
-// auto out = torch::zeros({n}).
+// Finds what host code writes to device memory before it launches a kernel: cudaMemset(bins, 0,
+// bytes), auto out = torch::zeros({n}).
 #pragma once
 
 #include <map>
@@ -13,23 +13,25 @@ namespace gpuemu::cli {
 
 struct HostFill {
   std::string value;      ///< As written.
-  bool is_bytes = false;  ///< Each byte has it, as after cudaMemset; else each element.
+  bool is_bytes = false;  ///< Whether it is the value of each byte, as for cudaMemset, rather than
+                          ///< of each element.
 };
 
-/// The variable that an argument is made of: "bins" of "(void*)bins", "out" of
-/// "out.data_ptr<float>()"; "" where there is none.
+/// Returns the variable that an argument is derived from: "bins" for "(void*)bins", "out" for
+/// "out.data_ptr<float>()"; "" if there is none.
 std::string base_variable(std::string_view argument);
 
-/// Variables that a text without comments fills with one value; the last filling of each counts.
+/// Returns the variables that a text without comments fills with one value; the last fill of each
+/// counts.
 std::map<std::string, HostFill> scan_fills(std::string_view text);
 
-/// The value of each element as gpuemu.toml writes it: "0", "-1", "-inf". Nothing for what is no
-/// number, and for bytes that an element of the dtype is not known for.
+/// Returns the value of each element as gpuemu.toml writes it: "0", "-1", "-inf". Returns nothing
+/// if it is no number, or if bytes give no known element of the dtype.
 std::optional<std::string> filled_with(const HostFill& fill, const std::string& dtype,
                                        const Definitions& definitions);
 
-/// Likewise, where a kernel's text alone tells it: "0" for a tensor that atomics add to and nothing
-/// else uses, the empty key of a table that atomicCAS fills.
+/// Like filled_with(), judged only by the kernel's text: "0" for a tensor that is only used by
+/// atomics that add, or the empty key of a table that atomicCAS fills.
 std::optional<std::string> begins_with(const std::string& body, const std::string& tensor,
                                        const std::string& dtype, const Definitions& definitions);
 

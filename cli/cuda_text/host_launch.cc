@@ -11,7 +11,8 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Where the function that holds `at` begins: behind the last closing brace at the outermost level.
+/// Returns the beginning of the function around `at`: the position after the last closing brace at
+/// the outermost level.
 size_t function_begin(std::string_view text, size_t at) {
   size_t begin = 0;
   int depth = 0;
@@ -25,7 +26,7 @@ size_t function_begin(std::string_view text, size_t at) {
   return begin;
 }
 
-/// "min(n, 65535)" in place of "n < 65535 ? n : 65535", as limits of a grid are written.
+/// Rewrites "n < 65535 ? n : 65535", as limits of a grid are written, to "min(n, 65535)".
 std::string with_limits(const std::string& text) {
   static const RE2 kChoice(R"((\w+)\s*<=?\s*(\w+)\s*\?\s*(\w+)\s*:\s*(\w+))");
   re2::StringPiece all[5];
@@ -36,7 +37,7 @@ std::string with_limits(const std::string& text) {
          text.substr(at + all[0].size());
 }
 
-/// Sizes of a dim3: "dim3(a, b)", "dim3{a}", a name of `locals`, or one number.
+/// Returns the sizes of a dim3: "dim3(a, b)", "dim3{a}", a name in `locals`, or one number.
 std::vector<std::string> sizes_of(const std::string& text,
                                   const std::map<std::string, std::string>& locals, int depth = 0) {
   static const RE2 kDim3(R"((?s)^dim3\s*[({](.*)[)}]$)");
@@ -48,7 +49,7 @@ std::vector<std::string> sizes_of(const std::string& text,
   return leads_on ? sizes_of(known->second, locals, depth + 1) : std::vector{text};
 }
 
-/// The name in front of `at`, with template arguments in `launch`.
+/// Reads the name before `at`, and its template arguments into `launch`.
 bool read_callee(std::string_view text, size_t at, HostLaunch& launch) {
   const auto skip_back = [&] {
     while (at > 0 && std::string_view(" \t\r\n").find(text[at - 1]) != text.npos) --at;
@@ -75,10 +76,10 @@ bool read_callee(std::string_view text, size_t at, HostLaunch& launch) {
 /// A template of host code.
 struct HostTemplate {
   std::string name;
-  std::vector<std::string> params;  ///< Their names.
+  std::vector<std::string> params;  ///< The names of its parameters.
 };
 
-/// The one whose body `text` ends in; nothing where that is no template.
+/// Returns the template in whose body `text` ends; nothing if that is no template.
 std::optional<HostTemplate> open_template(std::string_view text) {
   const size_t found = text.rfind("template");
   if (found == text.npos) return std::nullopt;
@@ -104,7 +105,7 @@ std::optional<HostTemplate> open_template(std::string_view text) {
   return made;
 }
 
-/// The arguments that the text gives the template: "run<64, true>(q)", each list once.
+/// Returns each list of arguments that the text gives the template, as in "run<64, true>(q)", once.
 std::vector<std::vector<std::string>> arguments_of(const HostTemplate& of, std::string_view text) {
   std::vector<std::vector<std::string>> all;
   for (size_t at = find_word(text, of.name); at != text.npos;
@@ -120,7 +121,7 @@ std::vector<std::vector<std::string>> arguments_of(const HostTemplate& of, std::
   return all;
 }
 
-/// The launch once for each instance of the template of host code that makes it.
+/// Returns the launch once for each instance of the host template that contains it.
 std::vector<HostLaunch> launches_of(const HostLaunch& launch, std::string_view function,
                                     std::string_view text) {
   const auto caller = open_template(function);
@@ -149,7 +150,7 @@ std::map<std::string, std::string> declared_values(std::string_view text) {
   re2::StringPiece rest(text.data(), text.size());
   std::string type, name, mark;
   while (RE2::FindAndConsume(&rest, kDeclared, &type, &name, &mark)) {
-    // All declarators of the statement: "dim3 block(16, 16), grid(n / 16)".
+    // Reads all declarators of the statement: "dim3 block(16, 16), grid(n / 16)".
     const size_t begin = text.rfind(name, text.size() - rest.size() - 1);
     const size_t end = std::min(text.find(';', begin), text.size());
     for (const std::string& one : split_list(text.substr(begin, end - begin))) {
@@ -165,7 +166,7 @@ std::map<std::string, std::string> declared_values(std::string_view text) {
       if (!variable.empty() && !value.empty()) found[variable] = value;
     }
   }
-  // "block.x" of a dim3.
+  // Adds "block.x" for a dim3.
   const std::map<std::string, std::string> declared = found;
   for (const auto& [variable, value] : declared) {
     if (!value.starts_with("dim3")) continue;

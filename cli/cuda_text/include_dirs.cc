@@ -43,7 +43,7 @@ std::vector<std::string> headers_in(const std::string& text) {
   return names;
 }
 
-/// The file that an #include line means, "" for one of the toolkit or the host.
+/// Returns the file that an #include line refers to; "" for one of the toolkit or the system.
 std::string file_of(const fs::path& beside, const std::string& header,
                     const std::vector<std::string>& dirs) {
   std::error_code failed;

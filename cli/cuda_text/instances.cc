@@ -13,9 +13,9 @@ namespace gpuemu::cli {
 namespace {
 
 struct TemplateParam {
-  std::string type;  ///< Type of a value: "int"; "" where it is a type itself.
+  std::string type;  ///< Type of a value: "int"; "" if the parameter is a type.
   std::string name, standard;
-  std::optional<size_t> function_params = {};  ///< Where it is a function: how many it takes.
+  std::optional<size_t> function_params = {};  ///< For a function: the number of its parameters.
   bool is_type() const { return type.empty(); }
 };
 
@@ -47,8 +47,8 @@ TemplateParam template_param(const std::string& text, const Definitions& definit
   return param;
 }
 
-/// Template arguments with the dtype under test for a type of the caller's own template:
-/// "<scalar_t>" is "<{ctype}>".
+/// Replaces types that depend on the caller's own template by the dtype under test: "<scalar_t>"
+/// becomes "<{ctype}>".
 std::string with_dtype(std::string args, const Definitions& definitions) {
   for (const std::string& word : qualified_names(args)) {
     const bool is_type = !element_type(word, definitions).dtype.empty() ||
@@ -58,8 +58,8 @@ std::string with_dtype(std::string args, const Definitions& definitions) {
   return args;
 }
 
-/// The function of the device that `text` names in the namespaces `scope` or outside of them; ""
-/// where it names none.
+/// Returns the device function that `text` names, in the namespaces `scope` or outside them; "" if
+/// it names none.
 std::string function_named(std::string text, const std::string& scope,
                            const Definitions& definitions) {
   if (text.starts_with("&")) text = trimmed(text.substr(1));
@@ -77,7 +77,7 @@ std::string function_named(std::string text, const std::string& scope,
   return {};
 }
 
-/// The first one that takes as many parameters; "" where there is none.
+/// Returns the first function with as many parameters; "" if there is none.
 std::string usual_function(size_t params, const Definitions& definitions) {
   const auto found = std::ranges::find_if(definitions.functions, [&](const DeviceFunction& one) {
     return one.params == params && !one.is_template;
@@ -85,8 +85,8 @@ std::string usual_function(size_t params, const Definitions& definitions) {
   return found == definitions.functions.end() ? "" : found->name;
 }
 
-/// "true", "-3", "Op::Add", "128": a value that stands for itself; "" for one that host code only
-/// knows when it runs.
+/// Returns the value if it is a constant, such as "true", "-3", "Op::Add", "128"; "" if host code
+/// determines it at run time.
 std::string value_of(const std::string& text, const TemplateParam& param,
                      const Definitions& definitions, const HostLaunch* launch) {
   if (text == "true" || text == "false") return text;
@@ -105,7 +105,7 @@ std::string value_of(const std::string& text, const TemplateParam& param,
   return {};
 }
 
-/// What is tried where no launch says it.
+/// Returns the value to try if no launch determines it.
 std::string usual_value(const TemplateParam& param, const Definitions& definitions,
                         const std::string& body) {
   if (!param.standard.empty()) {
@@ -129,7 +129,8 @@ std::string usual_value(const TemplateParam& param, const Definitions& definitio
   return "4";
 }
 
-/// The dtype under test for a type that depends on the caller's own template; "int64" for indices.
+/// Returns the dtype under test for a type that depends on the caller's own template; "int64" for
+/// indices.
 std::string usual_type(const std::string& name) {
   std::string lower = name;
   std::ranges::transform(lower, lower.begin(),
@@ -140,7 +141,7 @@ std::string usual_type(const std::string& name) {
 
 struct Arguments {
   std::vector<std::string> values;  ///< By parameter; "" of a type.
-  std::vector<std::string> types;   ///< By parameter; "" of a value, or where it depends.
+  std::vector<std::string> types;   ///< By parameter; "" for a value, or for a dependent type.
   std::vector<std::string> guessed;
   const HostLaunch* launch = nullptr;
 };
@@ -176,21 +177,21 @@ Arguments arguments_of(const std::vector<TemplateParam>& params, const SourceKer
   return out;
 }
 
-/// The dtype that a type is whole: of float, not of float4.
+/// Returns the dtype if the type is a single element: for float, but not for float4.
 std::string whole_dtype(const std::string& type, const Definitions& definitions) {
   const ElementType known = element_type(type, definitions);
   const bool is_struct = definitions.structs.contains(definitions.plain_type(type));
   return known.lanes == 1 && !is_struct ? known.dtype : "";
 }
 
-/// Whether the kernel takes numbers of this type of its template by value.
+/// Returns whether the kernel takes numbers of this template type by value.
 bool is_number(const SourceKernel& kernel, const std::string& type) {
   return std::ranges::any_of(kernel.params, [&](const SourceParam& param) {
     return !param.pointer && param.type == type;
   });
 }
 
-/// Makes one of launches that differ in types alone.
+/// Makes one instance of launches that differ only in types.
 Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& kernel,
                  const Definitions& definitions, const std::vector<Arguments>& group) {
   Instance made;
@@ -217,7 +218,7 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
     }
     list += (list.empty() ? "" : ", ") + written;
   }
-  // The name of a function that is no template is found wherever it stands.
+  // A function that is no template is found by its name, whatever its namespace.
   made.entry =
       params.empty() ? kernel.name : fmt::format("{}{}<{}>", kernel.scope, kernel.name, list);
   made.guessed = group.front().guessed;
@@ -232,7 +233,7 @@ Instance made_of(const std::vector<TemplateParam>& params, const SourceKernel& k
     }
   }
   if (open) made.dtypes.clear();
-  // One dtype where the type is written out.
+  // The type is written out, so there is only one dtype.
   if (leading < params.size()) {
     const std::string type = made.types[params[leading].name];
     const std::string dtype = type == "{dtype}" ? "" : whole_dtype(type, definitions);

@@ -19,7 +19,8 @@ std::string with_words(std::string text, const Replacements& words) {
   return text;
 }
 
-/// The static constants of a class with these names in place of its template's, as those of `name`.
+/// Adds the static constants of a class as constants of `name`, with its template parameters
+/// replaced.
 void add_constants(std::string_view body, const std::string& name, const Replacements& params,
                    Definitions& found) {
   static const RE2 kMember(
@@ -35,7 +36,7 @@ void add_constants(std::string_view body, const std::string& name, const Replace
   }
 }
 
-/// Aliases of instances of the template: "typedef Packed128<floatX> x128;".
+/// Handles aliases of template instances: "typedef Packed128<floatX> x128;".
 void add_instances(std::string_view text, std::string_view body, const std::string& name,
                    const std::vector<std::string>& params, Definitions& found) {
   for (size_t at = find_word(text, name); at != text.npos; at = find_word(text, name, at + 1)) {

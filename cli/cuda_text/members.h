@@ -1,5 +1,4 @@
-// Constants of classes and functions of the device: what template arguments and sizes of a launch
-// name.
+// Constants of classes, and device functions, that template arguments and launch sizes refer to.
 #pragma once
 
 #include <string_view>
@@ -9,10 +8,10 @@
 namespace gpuemu::cli {
 
 /// Adds static constants of classes to `found.constants`: "Traits::kTile", and for a template
-/// "x128::size" by each alias of one of its instances.
+/// "x128::size" for each alias of one of its instances.
 void scan_member_constants(std::string_view text, Definitions& found);
 
-/// Adds functions of the device and the types of functions.
+/// Adds device functions and function types.
 void scan_functions(std::string_view text, Definitions& found);
 
 }  // namespace gpuemu::cli

@@ -19,7 +19,7 @@ SourceParam param_of(const std::string& text) {
   param.pointer =
       declared.find('*') != std::string::npos || declared.find('[') != std::string::npos;
   if (const size_t dims = declared.find('['); dims != std::string::npos) declared.resize(dims);
-  // "float* const p" is a pointer that stays; what it points to is written.
+  // In "float* const p" only the pointer is const; what it points to may be written.
   param.is_const = find_word(declared.substr(0, declared.find('*')), "const") != std::string::npos;
   std::vector<std::string> words = qualified_names(declared);
   std::erase_if(words, [](const std::string& word) {
@@ -34,8 +34,8 @@ SourceParam param_of(const std::string& text) {
   return param;
 }
 
-/// The type as which the body reads the pointer: "float" of "(const float*)p" and of
-/// "reinterpret_cast<float*>(p)"; "" where it casts it to nothing.
+/// Returns the type as which the body reads the pointer: "float" for "(const float*)p" and
+/// "reinterpret_cast<float*>(p)"; "" if the body does not cast it.
 std::string cast_type(const std::string& body, const std::string& pointer) {
   const RE2 cast(R"((?:_cast\s*<|\()\s*(?:const\s+)?([\w:]+(?:\s+[\w:]+)*?)(?:\s+const)?\s*\*)"
                  R"(\s*(?:const\s*)?(?:__restrict__\s*)?(?:>\s*\(|\))\s*)" +
@@ -44,7 +44,7 @@ std::string cast_type(const std::string& body, const std::string& pointer) {
   return !pointer.empty() && RE2::PartialMatch(body, cast, &type) ? type : "";
 }
 
-/// The parenthesis of the parameters: the first one whose word is no attribute.
+/// Returns the parenthesis of the parameters: the first whose preceding word is no attribute.
 size_t find_params(const std::string& text, size_t from, std::string& name) {
   for (size_t open = text.find('(', from); open != std::string::npos;) {
     size_t end = open;

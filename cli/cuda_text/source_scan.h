@@ -1,5 +1,5 @@
-// Kernels in the text of a CUDA source: what a compiler's output no longer has, the names of their
-// parameters and which pointers are const.
+// Finds kernels in a CUDA source: the names of their parameters and which pointers are const, which
+// compiler output no longer contains.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 namespace gpuemu::cli {
 
 struct SourceParam {
-  /// Without const, * and __restrict__: "float", "T". Of a void pointer the type that the body
-  /// casts it to, if it does.
+  /// Without const, * and __restrict__: "float", "T". For a void pointer, the type that the body
+  /// casts it to, if any.
   std::string type;
   std::string name;
   bool pointer = false, is_const = false;
@@ -19,7 +19,7 @@ struct SourceParam {
 
 struct SourceKernel {
   std::string name;
-  std::string scope;  ///< Namespaces with a name that it stands in: "outer::inner::".
+  std::string scope;                         ///< The named namespaces around it: "outer::inner::".
   std::vector<std::string> template_params;  ///< "typename T", "int N"; empty for no template.
   std::vector<SourceParam> params;
   std::string attributes;  ///< Between __global__ and the name: "void __launch_bounds__(256)".
@@ -27,7 +27,7 @@ struct SourceKernel {
   std::string body;  ///< Between its braces, without comments; "" for a declaration.
 };
 
-/// Every `__global__` function with a body, as far as C++ can be read without compiling it.
+/// Returns every `__global__` function with a body, as far as C++ can be read without compiling it.
 std::vector<SourceKernel> scan_kernels(std::string_view source);
 
 }  // namespace gpuemu::cli

@@ -46,7 +46,7 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"unsigned short", "uint16", "u16"},
     {"uint16_t", "uint16", "u16"},
     {"bool", "bool", "bool"},
-    // Numbers of eight bits that gpuemu.toml has no dtype for: their bits.
+    // Eight-bit floats, for which gpuemu.toml has no dtype, are passed as raw bits.
     {"__nv_fp8_e4m3", "uint8", ""},
     {"__nv_fp8_e5m2", "uint8", ""},
     {"__nv_fp8_storage_t", "uint8", "u8"},
@@ -67,14 +67,14 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"__nv_bfloat162", "bfloat16", "", 2},
 });
 
-// Structures in structures; a circle ends here.
+// Limits the nesting of structures, and so ends cycles.
 constexpr int kTypeDepthMax = 8;
 
 struct Extent {
   uint32_t bytes = 0, align = 1;
 };
 
-/// Zero bytes where a member is nothing that is known.
+/// Returns zero bytes if a member's type is unknown.
 Extent extent_of(const std::string& type, const Definitions& definitions, int depth) {
   const std::string plain = definitions.plain_type(type);
   const auto row = std::ranges::find(kTypes, plain, &TypeRow::name);

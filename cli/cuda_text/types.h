@@ -1,4 +1,4 @@
-// The dtype and the kind of scalar argument that a type of C++ is.
+// Maps C++ types to dtypes and kinds of scalar arguments.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 namespace gpuemu::cli {
 
 struct ElementType {
-  std::string dtype;   ///< "" where it is none.
-  std::string tag;     ///< Tag of a scalar argument: "i32"; "" of vectors and structures.
-  uint32_t lanes = 1;  ///< 4 of float4.
+  std::string dtype;   ///< "" if there is none.
+  std::string tag;     ///< Tag of a scalar argument: "i32"; "" for vectors and structures.
+  uint32_t lanes = 1;  ///< 4 for float4.
 };
 
-/// Takes a type without const and *; aliases are followed. A structure is as many bytes as it has.
+/// Takes a type without const and *; aliases are resolved. A structure counts as its bytes.
 ElementType element_type(const std::string& type, const Definitions& definitions);
 
 }  // namespace gpuemu::cli

@@ -14,7 +14,7 @@ uint64_t line_of(const DebugInstruction& at, const BreakSpec& spec) {
   return spec.ptx ? at.ptx_line : at.line;
 }
 
-/// The file of the first line that is known of a function.
+/// Returns the file of the first known line of a function.
 std::string file_of(const DebugProgram& program, const std::string& entry) {
   for (const DebugFunction& function : program.functions) {
     if (function.name != entry) continue;
@@ -42,7 +42,7 @@ std::vector<DebugPlace> places_of_line(const DebugProgram& program, const BreakS
   return places;
 }
 
-/// Lines with code around the one that has none.
+/// Makes the error with the lines with code around one that has none.
 Error no_code(const DebugProgram& program, const BreakSpec& spec, const std::string& own_file) {
   std::vector<uint64_t> lines;
   for (const DebugFunction& function : program.functions) {
@@ -69,7 +69,7 @@ Error no_code(const DebugProgram& program, const BreakSpec& spec, const std::str
                fmt::join(lines, ", "));
 }
 
-/// "kernels.cu:12", "ptx:12", "12" or a function into `spec`.
+/// Parses "kernels.cu:12", "ptx:12", "12" or a function into `spec`.
 Status parse_target(const std::string& word, BreakSpec& spec) {
   const size_t colon = word.rfind(':');
   const std::string number = colon == std::string::npos ? word : word.substr(colon + 1);
@@ -86,7 +86,7 @@ Status parse_target(const std::string& word, BreakSpec& spec) {
   return ok_status();
 }
 
-/// The name as the PTX has it, or as the source: "twice" of "_Z5twicef".
+/// Compares the name as in the PTX, or as in the source: "twice" for "_Z5twicef".
 bool is_function(const std::string& name, const std::string& typed) {
   if (name == typed) return true;
   return name.starts_with("_Z") &&

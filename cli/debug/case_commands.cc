@@ -1,4 +1,4 @@
-// Stored failures: listing, loading, showing, and running them on a device of this process.
+// Commands on stored failures: list, load, show, and run them on a device of this process.
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kListed = 20;
 
-/// A case that a client submitted: its inputs are all there is.
+/// Returns a case that a client submitted: only its inputs are known.
 Result<ExportedCaseReply> inputs_alone(const DebugContext& context, uint64_t seed,
                                        const std::string& op) {
   auto again = ask_for<ReproduceResultReply>(context, ReproduceRequest{seed, op});

@@ -8,7 +8,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// A NaN in every float format.
+// This pattern is a NaN in every float format.
 constexpr std::byte kPoison[2] = {std::byte{0xfa}, std::byte{0xff}};
 constexpr size_t kTellingBytes = 4;
 
@@ -16,7 +16,8 @@ Layout layout_of(const ExportedTensor& tensor) {
   return {tensor.strides, tensor.first_element, static_cast<int64_t>(tensor.storage_elements)};
 }
 
-/// Every element inside of the storage: what the daemon sent is used to address memory.
+/// Checks that every element is inside the storage, because data from the daemon is used to address
+/// memory.
 Status check_layout(const ExportedTensor& tensor) {
   const int64_t count = GPUEMU_TRY(checked_element_count(tensor.shape));
   int64_t first = tensor.first_element, last = tensor.first_element;
@@ -71,7 +72,7 @@ Result<std::unique_ptr<CaseRun>> CaseRun::open(const ExportedCaseReply& exported
 }
 
 CaseRun::~CaseRun() {
-  // A lost device refuses; it goes away with this object.
+  // A lost device refuses this; it is destroyed with this object.
   for (const Buffer& buffer : buffers_) static_cast<void>(device_->free(buffer.allocation).ok());
 }
 

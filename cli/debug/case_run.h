@@ -1,4 +1,5 @@
-// A case on a device of this process: its tensors in device memory, its launches one by one.
+// Runs a case on a device of this process: holds its tensors in device memory and executes its
+// launches one by one.
 #pragma once
 
 #include <functional>
@@ -12,7 +13,7 @@
 
 namespace gpuemu::cli {
 
-/// What the project says of its device.
+/// The project's settings for its device.
 struct RunSettings {
   std::string contraction = "auto";
   uint64_t memory_limit_bytes = uint64_t{4} << 30;
@@ -20,12 +21,14 @@ struct RunSettings {
   DeviceChecks sanitize;
 };
 
-/// Reads device memory; not the device's own function while a launch of it is stopped.
+/// Reads device memory; used instead of the device's own function while one of its launches is
+/// stopped.
 using MemoryReader = std::function<Status(std::span<std::byte> to, uint64_t address)>;
 
 class CaseRun {
  public:
-  /// `exported` outlives it. Unavailable without such a device, Compile when it refuses the kernel.
+  /// `exported` must outlive it. Unavailable if there is no such device, Compile if it rejects the
+  /// kernel.
   static Result<std::unique_ptr<CaseRun>> open(const ExportedCaseReply& exported,
                                                const RunSettings& settings,
                                                const DeviceRequest& request);
@@ -36,17 +39,18 @@ class CaseRun {
   const DeviceProperties& device() const { return device_->properties(); }
   const RunSettings& settings() const { return settings_; }
 
-  /// Poison everywhere, then the inputs: as before the first launch.
+  /// Fills memory with poison, then writes the inputs: the state before the first launch.
   Status fill();
   size_t launches() const { return exported_.launches.size(); }
   Result<LaunchReport> launch(size_t index, uint64_t timeout_ms);
 
-  /// Packed elements as they are in device memory now.
+  /// Returns packed elements as they are in device memory now.
   Result<Tensor> read(const ExportedTensor& tensor) const;
   Result<Tensor> read(const ExportedTensor& tensor, const MemoryReader& reader) const;
-  /// Where an element lies.
+  /// Returns the address of an element.
   uint64_t address_of(const ExportedTensor& tensor, int64_t flat) const;
-  /// The tensor that an address belongs to and the distance from its first byte; null for none.
+  /// Returns the tensor that an address belongs to and the distance from its first byte; null if
+  /// there is none.
   const ExportedTensor* tensor_at(uint64_t address, int64_t& offset) const;
 
  private:
@@ -67,8 +71,8 @@ class CaseRun {
   std::vector<Buffer> buffers_;
 };
 
-/// Whether an element still has the bytes that memory is filled with before a run. Of elements of
-/// one or two bytes nobody can tell.
+/// Returns whether an element still has the bytes that memory is filled with before a run. This
+/// cannot be decided for elements of one or two bytes.
 bool is_unwritten(DType dtype, const std::byte* element);
 
 }  // namespace gpuemu::cli

@@ -165,7 +165,7 @@ Status run_command(DebugContext& context, const Words& words) {
                                                   rest[command.words_max]));
   }
   if (command.ends_a_launch && context.stepping->view() != nullptr) {
-    // The launch has to come to its end first, which is where this command was begun.
+    // The launch must end first, and control then returns to where this command was started.
     context.loop->put_first(words);
     context.stepping->end();
     return ok_status();

@@ -1,4 +1,4 @@
-// The table of the commands of `gpuemu debug`. A new one is a function and a row.
+// The table of the commands of `gpuemu debug`. A new command needs a function and a row.
 #pragma once
 
 #include <span>
@@ -12,26 +12,27 @@
 namespace gpuemu::cli {
 
 struct DebugCommand {
-  /// What the words behind it are, for completion.
+  /// The kind of arguments, for completion.
   enum class Takes : uint8_t { Nothing, Seed, Tensor, Backend, Command, Stage, Register, Function };
   std::string_view name;
-  std::string_view aliases;  ///< Between spaces.
+  std::string_view aliases;  ///< Separated by spaces.
   std::string_view usage;
   std::string_view summary;  ///< One line.
-  std::string_view text;     ///< What more there is to say, with examples.
+  std::string_view text;     ///< Further explanation, with examples.
   Takes takes;
-  size_t words_max;    ///< Behind the name.
-  bool ends_a_launch;  ///< A stopped launch is ended before it runs.
+  size_t words_max;    ///< Limits on arguments, not counting the name.
+  bool ends_a_launch;  ///< A stopped launch is ended before the command runs.
   Status (*run)(DebugContext& context, const Words& words);
 };
 
 std::span<const DebugCommand> debug_commands();
-/// By name, alias or the begin of one name alone. InvalidArgument lists the nearest.
+/// Finds a command by name, alias or unique prefix of a name. InvalidArgument lists the most
+/// similar ones.
 Result<const DebugCommand*> command_named(const std::string& word);
-/// Runs what the words say. InvalidArgument tells the usage.
+/// Runs a command. InvalidArgument shows its usage.
 Status run_command(DebugContext& context, const Words& words);
 
-// The commands, by what they are about.
+// The commands, by topic.
 // case_commands.cc
 Status do_list(DebugContext& context, const Words& words);
 Status do_load(DebugContext& context, const Words& words);
@@ -41,7 +42,7 @@ Status do_replay(DebugContext& context, const Words& words);
 Status do_tensors(DebugContext& context, const Words& words);
 Status do_print(DebugContext& context, const Words& words);
 Status do_diff(DebugContext& context, const Words& words);
-/// `words` are right; print_register those of a register.
+/// REQUIRES: `words` are valid. print_register prints a register.
 Status print_tensor(DebugContext& context, const Words& words);
 // step_commands.cc
 Status do_start(DebugContext& context, const Words& words);
@@ -74,7 +75,7 @@ Status do_stage(DebugContext& context, const Words& words);
 Status do_help(DebugContext& context, const Words& words);
 Status do_quit(DebugContext& context, const Words& words);
 
-/// "error: wrong words for `usage`".
+/// Makes "error: wrong words for `usage`".
 Error wrong_usage(std::string_view usage, std::string_view why);
 
 }  // namespace gpuemu::cli

@@ -38,7 +38,7 @@ struct Judge {
     if (finite && known) return apart <= bound;
     if (std::isnan(output) && std::isnan(expected)) return true;
     if (std::isinf(output) && output == expected) return true;
-    // Rounding alone may carry what is near the largest number over the edge.
+    // Rounding alone may turn values near the largest number into infinity.
     if (edge && std::isinf(output) && known && std::abs(expected) >= *edge) {
       return std::signbit(output) == std::signbit(expected);
     }
@@ -84,7 +84,7 @@ Difference compare_output(const ExportedCaseReply& exported, const ExportedTenso
     if (judge.is_right(computed, wanted, apart, bound)) continue;
     made.wrong[static_cast<size_t>(at)] = true;
     ++made.count;
-    // A NaN or an infinity is worse than any number.
+    // A NaN or an infinity counts as worse than any number.
     const double use = std::isfinite(apart) ? (bound > 0 ? apart / bound : apart)
                                             : std::numeric_limits<double>::infinity();
     if (!(use > worst)) continue;

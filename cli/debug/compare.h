@@ -1,5 +1,5 @@
-// Finds the wrong elements of an output. Its rules are those of an exported case: differences
-// within the bounds, NaN and infinity by the op's policy. Pure.
+// Finds the wrong elements of an output. Uses the rules of exported cases: differences within the
+// bounds, and the op's policy for NaN and infinity. No side effects.
 #pragma once
 
 #include <string>
@@ -12,15 +12,15 @@ namespace gpuemu::cli {
 struct Difference {
   std::vector<bool> wrong;  ///< Per element.
   int64_t count = 0;        ///< Wrong elements.
-  int64_t worst = -1;       ///< The wrong one that is farthest beyond its bound; -1: none.
-  std::string refused;      ///< Why nothing could be compared; "" when it was.
+  int64_t worst = -1;       ///< The wrong element that exceeds its bound most; -1: none.
+  std::string refused;      ///< Why the comparison was impossible; "" if it was done.
 };
 
-/// Output `tensor` with the values `output` against what is expected of it.
+/// Compares the values `output` of the output `tensor` with the expected ones.
 Difference compare_output(const ExportedCaseReply& exported, const ExportedTensor& tensor,
                           const Tensor& output);
 
-/// |output - expected| of every element, as float64; NaN where one of them is NaN.
+/// Returns |output - expected| for every element, as float64; NaN if either is NaN.
 Tensor errors_of(const Tensor& output, const Tensor& expected);
 
 }  // namespace gpuemu::cli

@@ -8,7 +8,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Words in front of the last one, of the last command.
+/// Returns the words before the last one, of the last command.
 Words words_before(const std::string& line, const std::string& last) {
   const std::string before = line.substr(0, line.size() - last.size());
   const auto commands = split_commands(before);

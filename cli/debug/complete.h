@@ -1,4 +1,4 @@
-// What Tab offers. Pure.
+// Completion with Tab. No side effects.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace gpuemu::cli {
 
-/// The words that may stand in place of the last one of `line`, which is typed up to the cursor.
+/// Returns the words that could replace the last one of `line`, which is typed up to the cursor.
 std::vector<std::string> completions(const DebugContext& context, const std::string& line);
-/// What is typed of the last word; "" behind a space.
+/// Returns what is typed of the last word; "" after a space.
 std::string last_word(const std::string& line);
-/// What all of them begin with. REQUIRES: not empty.
+/// Returns the common prefix. REQUIRES: not empty.
 std::string common_begin(const std::vector<std::string>& words);
 
 }  // namespace gpuemu::cli

@@ -16,7 +16,7 @@ Result<Tensor> named(const NamedTensors& from, const TensorRef& ref, const char*
   return error(ErrorCode::InvalidArgument, "'{}' has no part '{}': {}", ref.name, ref.part, why);
 }
 
-/// What the tensor holds on the device now.
+/// Returns the current contents of the tensor on the device.
 Result<Tensor> live(const DebugContext& context, const ExportedTensor& tensor) {
   if (context.run == nullptr || !context.ran) {
     return error(ErrorCode::InvalidArgument,

@@ -1,4 +1,4 @@
-// What the commands of `gpuemu debug` work on: the loaded case, the run of it, and the streams.
+// The state that the commands of `gpuemu debug` share: the loaded case, its run, and the streams.
 #pragma once
 
 #include <functional>
@@ -16,13 +16,13 @@
 
 namespace gpuemu::cli {
 
-/// What the program around it gives; all of it outlives the session.
+/// The environment that the program provides; all of it outlives the session.
 struct DebugEnvironment {
   std::ostream& out;
   std::ostream& err;
   bool colour = false;
   RunSettings settings = {};
-  /// Asks the daemon, starting one if need be. An ErrorReply is a reply.
+  /// Sends a request to the daemon, and starts one if necessary. An ErrorReply counts as a reply.
   std::function<Result<Reply>(const Request&)> ask = {};
 };
 
@@ -36,29 +36,29 @@ struct DebugContext {
   std::optional<ExportedCaseReply> loaded;
   CommandLoop* loop = nullptr;
   std::unique_ptr<Stepping> stepping;
-  std::unique_ptr<CaseRun> run;  ///< Runs `loaded` and asks `stepping`: destroyed first.
-  size_t launch = 0;             ///< Index of the launch that runs, or ran last.
-  bool ran = false;              ///< It has launched something: outputs have values.
+  std::unique_ptr<CaseRun> run;  ///< Runs `loaded` and calls `stepping`, so it is destroyed first.
+  size_t launch = 0;             ///< Index of the launch that is running, or ran last.
+  bool ran = false;              ///< Whether any launch has run, so that outputs have values.
   std::optional<ReproduceResultReply> pipeline;
   size_t next_stage = 0;
   std::vector<uint64_t> seeds;  ///< Seeds of the last list, for completion.
   bool quit = false;
 };
 
-/// The loaded case. InvalidArgument when there is none.
+/// Returns the loaded case; InvalidArgument if there is none.
 Result<const ExportedCaseReply*> loaded_case(const DebugContext& context);
-/// The loaded case; an error when it has no kernel.
+/// Returns the loaded case; an error if it has no kernel.
 Result<const ExportedCaseReply*> case_with_kernel(const DebugContext& context);
-/// InvalidArgument with the names there are.
+/// Returns the tensor; InvalidArgument lists the existing names.
 Result<const ExportedTensor*> find_tensor(const DebugContext& context, const std::string& name);
-/// The values that a reference to a tensor means, whole.
+/// Returns all values of the tensor that the reference selects from.
 Result<Tensor> values_of(DebugContext& context, const TensorRef& ref);
 
-/// The daemon's answer; what it refuses is an error.
+/// Returns the daemon's answer; a refusal becomes an error.
 template <typename R>
 Result<R> ask_for(const DebugContext& context, const Request& request);
 
-/// An ErrorReply as an error: InvalidArgument where the question was wrong.
+/// Converts an ErrorReply to an error: InvalidArgument if the request was wrong.
 Error error_of(const ErrorReply& reply);
 
 template <typename R>

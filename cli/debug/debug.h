@@ -1,4 +1,4 @@
-// `gpuemu debug` as a whole: a session over a source of lines.
+// Runs a whole session of `gpuemu debug` over a source of lines.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@ namespace gpuemu::cli {
 
 /// Where the commands of a session come from.
 struct CommandSources {
-  std::vector<std::string> first;     ///< Commands before all others.
-  std::vector<std::string> commands;  ///< -c
-  bool prompt = false;                ///< Then, or instead, ask a person.
-  std::istream* lines = nullptr;      ///< Else read these; null: nothing more.
+  std::vector<std::string> first;     ///< Executed before all others.
+  std::vector<std::string> commands;  ///< From -c.
+  bool prompt = false;                ///< Whether to prompt the user, afterwards or instead.
+  std::istream* lines = nullptr;      ///< If not prompting: lines to read; null: none.
   std::string history_file;
 };
 
-/// Runs to the end. The error that ended a script; a session at a prompt has none.
+/// Runs to the end. Returns the error that ended a script; sessions at a prompt return none.
 Status run_debug(DebugEnvironment& environment, const CommandSources& sources);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// Where the lines that `gpuemu debug` executes come from.
+// Sources of the lines that `gpuemu debug` executes.
 #pragma once
 
 #include <deque>
@@ -14,13 +14,13 @@ namespace gpuemu::cli {
 class LineSource {
  public:
   virtual ~LineSource() = default;
-  /// The next line without its end; nothing at the end of all.
+  /// Returns the next line without its end; nothing at the end of input.
   virtual std::optional<std::string> next() = 0;
-  /// Whether somebody sits there who sees an error and goes on.
+  /// Returns whether a user is present who sees errors and can continue.
   virtual bool interactive() const { return false; }
 };
 
-/// Given lines, one after the other.
+/// Given lines, in order.
 class GivenLines final : public LineSource {
  public:
   explicit GivenLines(std::vector<std::string> lines) : lines_(lines.begin(), lines.end()) {}
@@ -30,7 +30,7 @@ class GivenLines final : public LineSource {
   std::deque<std::string> lines_;
 };
 
-/// A file or pipe, to its end.
+/// Reads a file or pipe to its end.
 class StreamLines final : public LineSource {
  public:
   explicit StreamLines(std::istream& from) : from_(from) {}
@@ -40,7 +40,7 @@ class StreamLines final : public LineSource {
   std::istream& from_;
 };
 
-/// One source after the other.
+/// Reads one source after another.
 class ChainedLines final : public LineSource {
  public:
   ChainedLines(std::unique_ptr<LineSource> first, std::unique_ptr<LineSource> then)
@@ -52,11 +52,11 @@ class ChainedLines final : public LineSource {
   std::unique_ptr<LineSource> first_, then_;
 };
 
-/// Words that may stand in place of the last one of `line`.
+/// Returns the words that could replace the last one of `line`.
 using Completer = std::function<std::vector<std::string>(const std::string& line)>;
 
-/// A person at a terminal: editing, history (kept in the file, "" for nowhere) and completion with
-/// Tab. Without the library for it, plain lines.
+/// Reads from a user at a terminal, with editing, history (stored in the file; "": not stored) and
+/// completion with Tab. Without the library for that, plain lines.
 std::unique_ptr<LineSource> terminal_lines(const std::string& prompt,
                                            const std::string& history_file, Completer completer);
 

@@ -5,7 +5,7 @@
 namespace gpuemu::cli {
 namespace {
 
-std::atomic<bool> pressed{false};  // NOLINT: a signal handler reaches nothing but globals.
+std::atomic<bool> pressed{false};  // NOLINT: a signal handler can only use globals.
 
 }  // namespace
 

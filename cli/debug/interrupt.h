@@ -1,11 +1,11 @@
-// Ctrl-C while a session runs: it stops what is under way and not the program.
+// Handles Ctrl-C during a session: it stops the current work, not the program.
 #pragma once
 
 #include <signal.h>
 
 namespace gpuemu::cli {
 
-/// Takes SIGINT over for its lifetime. One at a time.
+/// Handles SIGINT during its lifetime. Only one may exist at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -17,9 +17,9 @@ class InterruptGuard {
   struct sigaction before_{};
 };
 
-/// Whether Ctrl-C was pressed since the last call. Without a guard: never.
+/// Returns whether Ctrl-C was pressed since the last call; always false without a guard.
 bool take_interrupt();
-/// Whether Ctrl-C was pressed; does not reset it.
+/// Returns whether Ctrl-C was pressed; does not reset it.
 bool is_interrupted();
 
 }  // namespace gpuemu::cli

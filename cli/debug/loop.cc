@@ -8,7 +8,7 @@
 
 namespace gpuemu::cli {
 
-/// What is wrong ends a script; a person is told and goes on.
+/// Reports an error, which ends a script but not an interactive session.
 void CommandLoop::take(const Error& error) {
   if (lines_.interactive()) {
     context_.out << std::flush;
@@ -19,7 +19,8 @@ void CommandLoop::take(const Error& error) {
   context_.quit = true;
 }
 
-/// Ctrl-C ends a script; at a prompt it only drops what else was typed on the line.
+/// Returns whether Ctrl-C ends the loop: it does in a script; at a prompt it only discards the rest
+/// of the line.
 bool CommandLoop::was_interrupted() {
   if (!take_interrupt()) return false;
   if (!lines_.interactive()) {
@@ -31,7 +32,7 @@ bool CommandLoop::was_interrupted() {
   return false;
 }
 
-/// False when there are no more lines.
+/// Reads more lines; returns false if there are none.
 bool CommandLoop::fill() {
   context_.out << std::flush;
   const auto line = lines_.next();

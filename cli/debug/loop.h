@@ -1,4 +1,4 @@
-// Reads lines and runs their commands until told to end.
+// Reads lines and runs their commands until the session ends.
 #pragma once
 
 #include <deque>
@@ -10,18 +10,17 @@
 
 namespace gpuemu::cli {
 
-/// May be entered again from inside a command: a launch that stops asks for commands in the middle
-/// of the one that started it.
+/// Reentrant: when a launch stops, commands are read inside the command that started it.
 class CommandLoop {
  public:
   CommandLoop(DebugContext& context, LineSource& lines) : context_(context), lines_(lines) {}
 
-  /// Until `done`, the end of the lines, `quit`, or the first error where nobody sits who could go
-  /// on.
+  /// Runs until `done`, the end of input, `quit`, or the first error if the session is not
+  /// interactive.
   void run(const std::function<bool()>& done);
-  /// To be run before whatever else there is.
+  /// Queues a command before all others.
   void put_first(Words command) { queue_.push_front(std::move(command)); }
-  /// Why it ended; nothing when there was no error.
+  /// Returns the error that ended the loop, if any.
   const std::optional<Error>& failure() const { return failure_; }
 
  private:

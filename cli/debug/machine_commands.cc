@@ -1,4 +1,4 @@
-// Looking at a stopped launch: threads, registers, memory, source.
+// Commands that show a stopped launch: threads, registers, memory, source.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kLinesAround = 5;
 constexpr size_t kLanesPerLine = 8;
 
-/// "[SLICE] as TYPE" behind a piece of memory.
+/// The arguments "[SLICE] as TYPE" after a memory reference.
 struct MemoryArguments {
   std::string name;
   Slice slice;
@@ -43,7 +43,7 @@ Result<MemoryArguments> parse_memory(const Words& words, const char* usage) {
   return given;
 }
 
-/// Bytes as elements of a type; what is left over at the end is not shown.
+/// Prints bytes as elements of a type; an incomplete last element is not shown.
 Status print_bytes(const DebugContext& context, std::span<const std::byte> bytes,
                    const MemoryArguments& given, const std::string& declared) {
   std::string type = given.type.empty() ? declared : given.type;
@@ -166,7 +166,7 @@ Status do_registers(DebugContext& context, const Words& words) {
     context.out << fmt::format("{:<8} {:<6} {}\n", one.name, one.type, register_text(one, lane));
   };
   if (words.empty()) {
-    // What nothing was written to tells nothing.
+    // Registers that have not been written to are not shown.
     for (const DebugRegister& one : all) {
       if ((one.undefined >> lane & 1) == 0) print(one);
     }
@@ -177,7 +177,7 @@ Status do_registers(DebugContext& context, const Words& words) {
   return ok_status();
 }
 
-/// `print %r5 as f32`, for the focused thread.
+/// Implements `print %r5 as f32`, for the focused thread.
 Status print_register(DebugContext& context, const Words& words) {
   GPUEMU_TRY(stopped_view(context));
   const std::vector<DebugRegister> all = focused_registers(context);

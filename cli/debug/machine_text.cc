@@ -12,7 +12,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// The dtype of a PTX type; nothing for what has none of its own, as "b32" and "pred".
+/// Returns the dtype of a PTX type; nothing if there is none, as for "b32" and "pred".
 std::optional<DType> dtype_of(const std::string& type) {
   if (type.size() > 1 && type[0] == 's') {
     return dtype_from_alias(fmt::format("i{}", type.substr(1)));

@@ -14,7 +14,7 @@ const std::byte* element_at(const Tensor& tensor, int64_t flat) {
   return tensor.data.data() + static_cast<size_t>(flat) * byte_size(tensor.dtype);
 }
 
-/// What is expected and allowed is computed in float64: so many of its digits.
+/// Formats expected values and bounds, which are float64, with this number of digits.
 std::string number_text(const Tensor& tensor, int64_t flat, int digits) {
   const std::byte* element = element_at(tensor, flat);
   return is_float(tensor.dtype)

@@ -52,7 +52,7 @@ Result<AxisSlice> parse_axis(std::string_view part) {
   return axis;
 }
 
-/// A bound of a range: negative ones count from the end, all are cut to [low, high].
+/// Resolves a bound of a range: negative ones count from the end, all are clamped to [low, high].
 int64_t cut(int64_t bound, int64_t size, int64_t low, int64_t high) {
   if (bound < 0) bound = bound < -size ? low : bound + size;
   return std::clamp(bound, low, high);
@@ -65,7 +65,7 @@ ChosenAxis range_of(const AxisSlice& axis, int64_t size) {
   chosen.start = axis.start ? cut(*axis.start, size, low, high) : (up ? low : high);
   const int64_t stop = axis.stop ? cut(*axis.stop, size, low, high) : (up ? high : low);
   const int64_t distance = up ? stop - chosen.start : chosen.start - stop;
-  // As an unsigned number the least step has its opposite as well.
+  // Computed unsigned, because the most negative step has no signed opposite.
   const uint64_t step =
       up ? static_cast<uint64_t>(axis.step) : 0 - static_cast<uint64_t>(axis.step);
   if (distance > 0) {

@@ -1,5 +1,5 @@
-// What each stage of the pipeline in the daemon (common/protocol/tables/stages.def) says about a
-// case.
+// Commands that show what each stage of the daemon's pipeline (common/protocol/tables/stages.def)
+// reports about a case.
 #include <algorithm>
 #include <ostream>
 
@@ -14,7 +14,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// The checks of one stage, or one check of it.
+/// All checks of one stage, or a single check.
 struct Part {
   const StageInfo* stage = nullptr;
   const CaseCheckInfo* check = nullptr;  ///< Null: the whole stage.
@@ -69,7 +69,7 @@ void print_check_line(const DebugContext& context, const CaseCheckInfo& check,
                              check.sentence);
 }
 
-/// The stage, and its checks where it has several.
+/// Prints the stage, and its checks if it has several.
 void print_stage(const DebugContext& context, const StageInfo& stage,
                  const ValidationResult& result) {
   print_stage_line(context, stage, result);
@@ -130,7 +130,7 @@ std::vector<std::string> stage_names() {
 
 namespace {
 
-/// What the person means by a stage's name or number, or by a check's name.
+/// Finds a stage by name or number, or a check by name.
 Result<Part> part_named(const std::string& word) {
   for (const StageInfo& stage : stage_infos()) {
     if (stage.name == word) return Part{&stage};

@@ -1,4 +1,4 @@
-// Running a launch so that it stops: breakpoints, watched elements, steps.
+// Commands that stop a launch: breakpoints, watched elements, steps.
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// A run on the emulator that asks the session's debugger.
+/// Opens a run on the emulator with the session's debugger.
 Status open_run(DebugContext& context) {
   const ExportedCaseReply& loaded = *GPUEMU_TRY(case_with_kernel(context));
   context.ran = false;
@@ -25,7 +25,7 @@ Status open_run(DebugContext& context) {
   return ok_status();
 }
 
-/// The listing of the kernel, for what is set before it runs.
+/// Loads the listing of the kernel, for breakpoints set before it runs.
 Status need_listing(DebugContext& context) {
   GPUEMU_TRY(case_with_kernel(context));
   return context.stepping->program().functions.empty() ? open_run(context) : ok_status();
@@ -42,8 +42,8 @@ Status place_watches(DebugContext& context) {
   return ok_status();
 }
 
-/// All launches, each with its stops. The clock must not run out while somebody thinks; a runaway
-/// is stopped by the count of its instructions, or by Ctrl-C.
+/// Runs all launches, each with its stops. There is no time limit, because the user may think for a
+/// long time; a runaway launch is stopped by its instruction count, or by Ctrl-C.
 Status run_stopping(DebugContext& context, bool at_begin) {
   GPUEMU_TRY(open_run(context));
   GPUEMU_TRY(place_watches(context));

@@ -59,7 +59,8 @@ std::vector<std::string> Stepping::reasons(const DebugView& view) {
   stepped_.reset();
   if (first_) why.emplace_back("the launch begins");
   first_ = false;
-  if (is_interrupted()) why.emplace_back("interrupted");  // Whoever asks what to do next takes it.
+  // The interrupt is taken when the next command is read.
+  if (is_interrupted()) why.emplace_back("interrupted");
   if (view.findings() != findings_) add_findings(view, why);
   if (!view.stores().empty()) add_stores(view, why);
   if (!breakpoints_.empty()) add_breakpoints(view, why);
@@ -109,7 +110,8 @@ bool Stepping::step_is_done(const DebugView& view) const {
   if (pace_ == Pace::Over && view.depth() > from_depth_) return false;
   const DebugInstruction& now = instruction(view.place());
   const DebugInstruction& from = instruction(from_);
-  // Without lines each instruction is one; what stands on no line is passed.
+  // Without line information each instruction is a step; instructions without a line are skipped
+  // otherwise.
   if (from.line == 0 && now.line == 0) return true;
   return now.line != 0 && !same_line(now, from);
 }

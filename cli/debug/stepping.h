@@ -1,4 +1,4 @@
-// A launch that stops: breakpoints, watched elements, steps, and the thread that is looked at.
+// Controls a launch that can stop: breakpoints, watched elements, steps, and the focused thread.
 #pragma once
 
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace gpuemu::cli {
 
-/// How far a stopped launch goes on.
+/// How far a stopped launch runs on.
 enum class Pace : uint8_t {
   Go,           ///< To the next breakpoint.
   Instruction,  ///< To the thread's next instruction.
-  Line,         ///< To its next source line, into functions too.
+  Line,         ///< To its next source line, including called functions.
   Over,         ///< One source line, without entering functions.
   Out,          ///< To the caller.
 };
 
-/// The thread that is looked at.
+/// The thread whose state is shown.
 struct Focus {
   uint64_t block = 0;  ///< Linear.
   Dim3 block_index{0, 0, 0};
@@ -40,43 +40,44 @@ struct Watchpoint {
 
 class Stepping final : public Debugger {
  public:
-  /// `at_stop` is told why, and returns when the launch is to go on or to end.
+  /// `at_stop` gets the reasons of each stop, and returns when the launch is to continue or to end.
   explicit Stepping(std::function<void(const std::vector<std::string>& why)> at_stop)
       : at_stop_(std::move(at_stop)) {}
 
-  // Debugger
+  // Implements Debugger.
   void loaded(const DebugProgram& program) override { program_ = program; }
   bool before(const DebugView& view) override;
   const std::vector<DebugWatch>& watches() const override { return watches_; }
 
-  /// Before a launch. `stop` at its first instruction.
+  /// Prepares for a launch. `stop` stops it at its first instruction.
   void begin(bool stop);
-  /// What is wanted of the stopped launch.
+  /// Sets how the stopped launch continues.
   void resume(Pace pace, uint64_t count);
   void end() { ended_ = true; }
   bool goes_on() const { return resumed_ || ended_; }
   bool was_ended() const { return ended_; }
 
-  /// The stopped launch; null when none is.
+  /// Returns the stopped launch; null if there is none.
   const DebugView* view() const { return view_; }
   const DebugProgram& program() const { return program_; }
   const DebugInstruction& instruction(DebugPlace place) const {
     return program_.functions[place.function].body[place.instruction];
   }
   const Focus& focus() const { return focus_; }
-  /// What the focused thread executed last, when the stop is the end of a step by instructions.
+  /// Returns the instruction that the focused thread executed last, if the stop ends a step by
+  /// instructions.
   std::optional<DebugPlace> stepped() const { return stepped_; }
-  /// Where the focused thread is; nothing when it has ended.
+  /// Returns where the focused thread is; nothing if it has ended.
   std::optional<DebugPlace> focused_place() const;
-  /// InvalidArgument for a thread that the block has not.
+  /// InvalidArgument if the block has no such thread.
   Status focus_on(const Dim3& thread);
 
   std::vector<Breakpoint>& breakpoints() { return breakpoints_; }
   std::vector<Watchpoint>& watchpoints() { return watchpoints_; }
   uint32_t next_number() { return ++numbers_; }
-  /// Another kernel: nothing of what was set fits it.
+  /// Forgets all breakpoints and watchpoints, because another kernel was loaded.
   void forget();
-  /// Where the watched elements lie in the run that begins or is under way.
+  /// Sets the addresses of the watched elements for the run that begins or is in progress.
   void place_watches(std::vector<DebugWatch> watches) { watches_ = std::move(watches); }
 
  private:
@@ -100,7 +101,7 @@ class Stepping final : public Debugger {
   std::optional<Dim3> wanted_thread_;  ///< Thread of the breakpoint that was reached.
   Pace pace_ = Pace::Go;
   uint64_t steps_left_ = 0;
-  DebugPlace from_;  ///< Where the step began.
+  DebugPlace from_;  ///< Where the current step began.
   std::optional<DebugPlace> stepped_;
   uint32_t from_depth_ = 0;
   size_t findings_ = 0;  ///< Findings reported so far.

@@ -22,7 +22,7 @@ std::string line_of(const std::string& source, uint64_t line) {
   return one_line(text);
 }
 
-/// What the instruction that the thread did last gave it.
+/// Prints the results of the instruction that the thread executed last.
 void print_results(DebugContext& context) {
   const auto last = context.stepping->stepped();
   if (!last) return;

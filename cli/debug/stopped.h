@@ -1,4 +1,4 @@
-// The moment in which a launch stops: what is told, and who may look.
+// Functions that need a stopped launch, and the report of a stop.
 #pragma once
 
 #include <string>
@@ -9,13 +9,14 @@
 
 namespace gpuemu::cli {
 
-/// The stopped launch. InvalidArgument when none is.
+/// Returns the stopped launch; InvalidArgument if there is none.
 Result<const DebugView*> stopped_view(const DebugContext& context);
-/// Tells where the launch stopped and why.
+/// Prints where and why the launch stopped.
 void print_stop(DebugContext& context, const std::vector<std::string>& why);
-/// The text of a source file that the PTX names; "" when the case has none and none is there.
+/// Returns the text of a source file that the PTX names; "" if neither the case nor the disk has
+/// it.
 std::string source_of(const DebugContext& context, const std::string& file);
-/// Registers of the focused thread's warp.
+/// Returns the registers of the focused thread's warp.
 std::vector<DebugRegister> focused_registers(const DebugContext& context);
 
 }  // namespace gpuemu::cli

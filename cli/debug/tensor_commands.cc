@@ -1,4 +1,4 @@
-// Tensors: what there are, their elements, and outputs against what is expected of them.
+// Commands on tensors: list them, print elements, and compare outputs with expected values.
 #include <fmt/ranges.h>
 
 #include "cli/debug/commands.h"
@@ -33,7 +33,7 @@ Result<Tensor> as_type(Tensor tensor, const std::string& name) {
   return tensor;
 }
 
-/// The wrong elements of a selection, the first few of them.
+/// Lists the first wrong elements of a selection.
 void list_wrong(const DebugContext& context, const ExportedTensor& tensor, const Tensor& values,
                 const std::vector<int64_t>& wrong) {
   for (size_t i = 0; i < wrong.size() && i < kWrongListed; ++i) {

@@ -11,11 +11,11 @@
 namespace gpuemu::cli {
 namespace {
 
-constexpr int64_t kEdge = 3;  // Elements of each end of an axis that is not shown whole.
+constexpr int64_t kEdge = 3;  // Elements shown at each end of an abbreviated axis.
 constexpr size_t kColumns = 100;
-constexpr int64_t kGap = -1;  // In a list of indices: "..."
+constexpr int64_t kGap = -1;  // Stands for "..." in a list of indices.
 
-/// The fewest digits that give the element back when they are read and rounded to its type.
+/// Returns the shortest text that gives the same element when it is read and rounded to its type.
 std::string shortest(DType dtype, double value) {
   if (dtype == DType::Float64) return fmt::format("{}", value);
   if (dtype == DType::Float32) return fmt::format("{}", static_cast<float>(value));
@@ -26,7 +26,7 @@ std::string shortest(DType dtype, double value) {
   return fmt::format("{:.6g}", value);
 }
 
-/// The indices of an axis that are shown.
+/// Returns the indices of an axis that are shown.
 std::vector<int64_t> shown(const ChosenAxis& axis, bool all) {
   std::vector<int64_t> places;
   for (int64_t i = 0; i < axis.count; ++i) {
@@ -80,7 +80,7 @@ class Printer {
     return red ? fmt::format("\x1b[1;31m{}\x1b[0m", text) : text;
   }
 
-  /// Whether a further axis is printed behind this one.
+  /// Returns whether no further axis is printed after this one.
   bool is_last(size_t axis) const {
     return std::none_of(selection_.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
                         selection_.end(), [](const ChosenAxis& later) { return later.kept; });

@@ -1,4 +1,4 @@
-// The terminal with libedit: the only file that knows it.
+// The terminal with libedit: the only file that uses it.
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -36,7 +36,7 @@ class Terminal final : public LineSource {
     el_set(edit_, EL_ADDFN, "gpuemu-complete", "complete the word", &Terminal::complete_in);
     el_set(edit_, EL_BIND, "^I", "gpuemu-complete", nullptr);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    el_source(edit_, nullptr);  // The user's ~/.editrc
+    el_source(edit_, nullptr);  // Reads the user's ~/.editrc.
   }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
@@ -57,7 +57,7 @@ class Terminal final : public LineSource {
         std::fputs("\n", stdout);
         return std::nullopt;
       }
-      // Ctrl-C drops the line.
+      // Ctrl-C discards the line.
       errno = 0;
       std::fputs("^C\n", stdout);
       el_reset(edit_);

@@ -1,4 +1,4 @@
-// The terminal without a library for editing: what its driver offers.
+// The terminal without an editing library: only the features of the terminal driver.
 #include <iostream>
 
 #include "cli/debug/input.h"

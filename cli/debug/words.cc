@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kSpaces = " \t\r\v\f";
 
-/// Goes through the line letter by letter and keeps what was begun.
+/// Scans the line character by character and keeps incomplete words.
 class Splitter {
  public:
   Status take(char letter) {
@@ -108,7 +108,7 @@ std::vector<std::string> nearest_few(std::string_view word, std::vector<std::str
   constexpr size_t kWordCharsMax = 64;
   const std::string_view short_word = word.substr(0, kWordCharsMax);
   const auto distance = [&](const std::string& candidate) {
-    // Who typed the begin of a word wants its end.
+    // A user who typed the beginning of a word means that word.
     const bool begins = !short_word.empty() && candidate.starts_with(short_word);
     return begins ? 0 : edit_distance(short_word, candidate.substr(0, kWordCharsMax));
   };

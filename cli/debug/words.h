@@ -1,4 +1,4 @@
-// What was typed to `gpuemu debug`, as commands and words. Pure.
+// Splits input of `gpuemu debug` into commands and words. No side effects.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace gpuemu::cli {
 
 using Words = std::vector<std::string>;
 
-/// Commands end at ';' and at the line's end, words at spaces. What stands in brackets or in double
-/// quotes stays together; the quotes go. '#' at the begin of a word makes the rest a comment.
-/// InvalidArgument names the bracket or quote that is not closed.
+/// Splits commands at ';' and at the end of the line, and words at spaces. Text in brackets or
+/// double quotes stays together; the quotes are removed. '#' at the beginning of a word begins a
+/// comment. InvalidArgument names the unclosed bracket or quote.
 Result<std::vector<Words>> split_commands(std::string_view line);
 
-/// Digits alone, "0x" in front of hexadecimal ones; `what` is named in the error.
+/// Parses digits, or hexadecimal digits after "0x"; errors mention `what`.
 Result<uint64_t> parse_count(const std::string& word, std::string_view what);
-/// "3", "3,1" or "3,1,0"; what is left out is 0.
+/// Parses "3", "3,1" or "3,1,0"; omitted components are 0.
 Result<Dim3> parse_index3(const std::string& word, std::string_view what);
 
-/// The `count` candidates that are nearest to the word, the nearest first.
+/// Returns the `count` candidates most similar to the word, the best first.
 std::vector<std::string> nearest_few(std::string_view word, std::vector<std::string> candidates,
                                      size_t count);
 

@@ -1,4 +1,4 @@
-// Files are numbered, so that two tensors never share one; both programs read the same case.
+// Numbers the files, so that two tensors never share one; both programs read the same case.
 #include "cli/export/export_folder.h"
 
 #include <algorithm>
@@ -17,14 +17,14 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kNameCharsMax = 40;
-constexpr size_t kSourcePartsMax = 8;  // Folders below the kernel's.
+constexpr size_t kSourcePartsMax = 8;  // Folders below that of the kernel.
 
 bool is_harmless(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
          c == '-';
 }
 
-/// The path of a source below kernel/; "" when a part of it could lead elsewhere.
+/// Returns the path of a source below kernel/; "" if a part of it could lead elsewhere.
 std::string source_path(const std::string& name) {
   const std::filesystem::path path(name);
   if (path.empty() || path.is_absolute()) return "";
@@ -39,7 +39,7 @@ std::string source_path(const std::string& name) {
   return made.string();
 }
 
-/// Where the values of a tensor stand; "" for those that it has not.
+/// The files with the values of a tensor; "" for values that it does not have.
 struct TensorFiles {
   std::string input, expected, bounds;
 };
@@ -106,7 +106,8 @@ Json launch_json(const ExportedLaunch& launch) {
 
 std::string case_json(const ExportedCaseReply& exported, const std::vector<TensorFiles>& files) {
   Json json = {{"op", exported.result.op_name},
-               {"seed", std::to_string(exported.result.seed)},  // Doubles would round it.
+               // As text, because a double would round it.
+               {"seed", std::to_string(exported.result.seed)},
                {"kernel", exported.kernel},
                {"finding", finding_of(exported)},
                {"exported_by", "gpuemu " + exported.version},
@@ -130,7 +131,7 @@ std::string c_list(const std::vector<T>& values) {
   return text + "}";
 }
 
-/// The enumerator in run.cc: "NanPolicy::Match" for "match".
+/// Returns the enumerator in run.cc: "NanPolicy::Match" for "match".
 std::string cpp_policy(std::string name) {
   if (!name.empty() && name[0] >= 'a' && name[0] <= 'z') {
     name[0] = static_cast<char>(name[0] - 'a' + 'A');

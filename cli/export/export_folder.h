@@ -1,5 +1,5 @@
-// The folder of `gpuemu export`: a failing case as files, with two programs that run it without
-// gpuemu.
+// The folder that `gpuemu export` writes: a failing case as files, with two programs that run it
+// without gpuemu.
 #pragma once
 
 #include <map>
@@ -10,18 +10,18 @@
 
 namespace gpuemu::cli {
 
-/// Path in the folder -> content. Names that come from the project or the daemon are made harmless:
-/// no path leaves the folder, whatever tensors and sources are called.
+/// Returns path in the folder -> content. Names from the project or the daemon are made safe: no
+/// path leaves the folder, whatever tensors and sources are called.
 std::map<std::string, std::string> export_files(const ExportedCaseReply& exported);
 
-/// What was written, for programs: {"folder", "op_name", "seed", "finding", "files"}.
+/// Describes the written files as JSON: {"folder", "op_name", "seed", "finding", "files"}.
 std::string exported_json(const ExportedCaseReply& exported, const std::string& folder,
                           const std::vector<std::string>& files);
 
-/// One name as a file's: letters, digits, '_' and '-' stay, at most 40 of them.
+/// Converts a name to a file name: keeps letters, digits, '_' and '-', at most 40 of them.
 std::string safe_name(const std::string& name);
 
-/// The text of a C string literal, quotes included.
+/// Returns a C string literal with the text, including the quotes.
 std::string c_string(const std::string& text);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// NumPy's .npy files, version 1.0, of packed row-major tensors.
+// Writes packed row-major tensors in NumPy's .npy format, version 1.0.
 #pragma once
 
 #include <string>

@@ -13,15 +13,14 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Faults of one op; further ones are counted.
+/// The most faults shown for one op; further ones are only counted.
 constexpr size_t kBlocksMax = 8;
-/// Numbers of lines that a message names; larger ones are none.
+/// The largest line number recognized in a message.
 constexpr uint64_t kLinesMax = 100'000'000;
-/// Strategies that draw ordinary numbers, and no strategy: nothing that a reader of a failure has
-/// to know.
+/// Strategies that draw ordinary numbers, and no strategy: not worth mentioning for a failure.
 constexpr std::string_view kOrdinaryValues[] = {"", "bits_uniform", "uniform10", "stored"};
 
-/// The second place that a message about a pair names: "(st.shared.f32 [%r1]; at FILE:13)" or
+/// The second location that a message about a pair contains: "(st.shared.f32 [%r1]; at FILE:13)" or
 /// "another warp's st.shared.f32 [%r1]; at FILE:13".
 struct OtherPlace {
   SourceMark mark;
@@ -84,7 +83,7 @@ std::string counts_of(const FindingGroup& group, const OpFailures& op) {
                      op.cases, dtype);
 }
 
-/// The beginning of a reason, as long as one line has room for it.
+/// Returns the beginning of a reason, as much as fits in one line.
 std::string shortened(const std::string& reason, size_t room) {
   if (room == 0 || columns_of(reason) <= room) return reason;
   const size_t end = reason.rfind("; ", room);
@@ -108,7 +107,7 @@ std::string block_of(const FindingGroup& group, const OpFailures& op, const Bloc
   const MessageParts parts = parts_of(finding);
   const std::optional<OtherPlace> other = other_place(parts.title);
   const std::string kind = name_of(finding.kind);
-  // What does not fit behind the kind begins below it, at a small indentation.
+  // A title that does not fit after the kind starts on the next line, slightly indented.
   std::string all =
       indented(fmt::format("error[{}]: {}", kind, short_title(finding)), style.columns);
   size_t gutter = 1;
@@ -152,8 +151,8 @@ std::string short_title(const ValidationFailure& finding) {
   return title;
 }
 
-// A device's message says what happened, then "; thread (1,0,0) of block (0,0,0), FILE:LINE:
-// INSTRUCTION". Other messages are a title alone.
+// A device's message describes the event, then "; thread (1,0,0) of block (0,0,0), FILE:LINE:
+// INSTRUCTION". Other messages consist only of a title.
 MessageParts parts_of(const ValidationFailure& finding) {
   const std::string message = one_line(finding.message);
   const size_t at = message.find("; thread (");

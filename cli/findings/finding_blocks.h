@@ -22,41 +22,43 @@
 namespace gpuemu::cli {
 
 struct BlockStyle {
-  std::string folder;    ///< Source files below it are named relative to it.
-  size_t columns = 0;    ///< Width of the terminal; 0: lines are not broken.
-  bool details = false;  ///< Reasons in full.
+  std::string folder;    ///< Source files below it are shown relative to it.
+  size_t columns = 0;    ///< Width of the terminal; 0: lines are not wrapped.
+  bool details = false;  ///< Show reasons in full.
 };
 
-/// What is said of an op's failing cases.
+/// The failing cases of an op, as a report describes them.
 struct OpFailures {
   std::vector<const ValidationResult*> failures;  ///< The failures that are listed.
-  uint64_t failed = 0, cases = 0;  ///< All; 0 cases: of a single one, which is not counted.
-  bool is_stored = true;           ///< Commands that take the seed find the case.
+  uint64_t failed = 0, cases = 0;  ///< All cases; 0 cases: a single one, without counts.
+  bool is_stored = true;           ///< Whether commands that take the seed find the case.
 };
 
-/// One block per finding, separated by empty lines; what follows from others is one line.
+/// Returns one block per finding, separated by empty lines; consequences of other findings take one
+/// line.
 std::string finding_blocks(const OpFailures& op, const BlockStyle& style);
 
-/// What a finding says: of a device's message what happened, and which thread did it.
+/// The parts of a finding's message: for a device's message, the event and the thread.
 struct MessageParts {
   std::string title;   ///< One line.
-  std::string thread;  ///< "thread (1,0,0) of block (0,0,0)"; "" where it is not told.
+  std::string thread;  ///< "thread (1,0,0) of block (0,0,0)"; "" if the message has none.
 };
 MessageParts parts_of(const ValidationFailure& finding);
-/// The title without the place of the other access of a race, where the finding has a line itself.
+/// Returns the title without the location of a race's other access, if the finding has a line of
+/// its own.
 std::string short_title(const ValidationFailure& finding);
 
-/// What usually fixes it. Of memory of the kernel's own nothing is said that only tensors have.
+/// Returns the usual fix. For the kernel's own memory, omits advice that only applies to tensors.
 std::string help_of(const ValidationFailure& finding);
 
-/// What to run next on the smallest case: a wrong value is explained, a fault of the kernel is made
-/// smaller, or debugged where the op has one case alone.
+/// Returns the command to run next on the smallest case: `explain` for a wrong value; for a fault
+/// of the kernel, `minimize`, or `debug` if the op has a single case.
 std::string next_command(const FindingGroup& group, bool single_case);
 
-/// "n=1 factor=0.5 values=descend", "" where nothing is known of the case.
+/// Returns "n=1 factor=0.5 values=descend"; "" if nothing is known about the case.
 std::string case_text(const ValidationResult& result);
 
-/// "values=one_nan" where the inputs of the case were not ordinary numbers; "" where they were.
+/// Returns "values=one_nan" if the inputs of the case were not ordinary numbers; otherwise "".
 std::string values_text(const ReproductionInfo& info);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// Findings of many cases that are one fault: of one kind at one line.
+// Groups findings of many cases that are one fault: the same kind at the same line.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@ namespace gpuemu::cli {
 struct FindingGroup {
   const ValidationFailure* finding = nullptr;  ///< The finding of the smallest case.
   const ValidationResult* smallest = nullptr;  ///< The case with the fewest elements.
-  const Diagnosis* diagnosis = nullptr;        ///< The first that a case has; null when none has.
+  const Diagnosis* diagnosis = nullptr;        ///< The first that a case has; null if none has one.
   uint64_t cases = 0;
-  /// Every one of its cases has a finding that can cause this one.
+  /// Whether every one of its cases has a finding that can cause this one.
   bool is_consequence = true;
 };
 
-/// Findings of a kind at one source line are one group, without a line those of one output. Causes
-/// stand before what follows from them, otherwise in the order in which they were found. The groups
-/// point into `failures`.
+/// Groups findings of a kind by source line; findings without a line, by output. Causes come before
+/// their consequences, otherwise groups are in the order in which they were found. The groups point
+/// into `failures`.
 std::vector<FindingGroup> group_findings(const std::vector<const ValidationResult*>& failures);
 
 /// Whether the findings belong to one group.

@@ -7,7 +7,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Text that has less room than this beside its indentation is not broken.
+// Text with less room than this beside its indentation is not wrapped.
 constexpr size_t kRoomMin = 20;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Text of scripts, compilers and users as it may stand within a line.
+// Prepares text of scripts, compilers and users for use within a line.
 #pragma once
 
 #include <string>
@@ -6,14 +6,15 @@
 
 namespace gpuemu::cli {
 
-/// Messages hold what scripts and compilers print: no control characters, one line, bounded.
+/// Returns a message, which may contain output of scripts and compilers, as one bounded line
+/// without control characters.
 std::string one_line(const std::string& text);
 
-/// Columns that UTF-8 text takes, each character one wide.
+/// Returns the columns that UTF-8 text takes, counting one per character.
 size_t columns_of(std::string_view text);
 
-/// Breaks the text at blanks so that its lines have at most `columns` columns, the first beginning
-/// with `first` and the others with as many blanks. 0 columns: not broken.
+/// Wraps the text at blanks to at most `columns` columns. The first line begins with `first`, the
+/// others with as many blanks. 0 columns: not wrapped.
 std::string wrapped(const std::string& first, std::string_view text, size_t columns);
 
 }  // namespace gpuemu::cli

@@ -1,5 +1,5 @@
-// Lines are taken from the file as it is now; when it changed since it was compiled they may be
-// other lines, which the place above them still names right.
+// Reads lines from the file in its current state. If it has changed since it was compiled, the
+// lines may differ, but the location above them is still right.
 #include "cli/findings/source_excerpt.h"
 
 #include <algorithm>
@@ -24,10 +24,10 @@ constexpr size_t kTabColumns = 4;
 constexpr size_t kColumnsMin = 40;
 constexpr std::string_view kCut = "...";
 
-/// One line as it is shown, and the columns that its mark covers.
+/// One line as shown, and the columns that its mark covers.
 struct ShownLine {
   std::string text;
-  size_t begin = 0, end = 0;  ///< From 0; equal when nothing is marked.
+  size_t begin = 0, end = 0;  ///< From 0; equal if nothing is marked.
 };
 
 bool is_word(char letter) {
@@ -35,8 +35,8 @@ bool is_word(char letter) {
          (letter >= 'A' && letter <= 'Z');
 }
 
-/// The end of the expression that begins at `at`: a name with the brackets behind it, or a
-/// character.
+/// Returns the end of the expression that begins at `at`: a name with the brackets after it, or a
+/// single character.
 size_t expression_end(std::string_view line, size_t at) {
   size_t end = at;
   while (end < line.size() && is_word(line[end])) ++end;
@@ -48,7 +48,7 @@ size_t expression_end(std::string_view line, size_t at) {
   return std::max(end, at + 1);
 }
 
-/// Printable text of the line; `columns[i]` is where its byte i is shown.
+/// Returns the printable text of the line; `columns[i]` is the column of its byte i.
 std::string printable(std::string_view line, std::vector<size_t>& columns) {
   std::string shown;
   size_t column = 0;
@@ -72,7 +72,7 @@ std::string printable(std::string_view line, std::vector<size_t>& columns) {
   return shown;
 }
 
-/// The text from column `begin` to column `end`.
+/// Returns the text from column `begin` to column `end`.
 std::string columns_between(const std::string& text, size_t begin, size_t end) {
   std::string part;
   size_t column = 0;
@@ -84,7 +84,7 @@ std::string columns_between(const std::string& text, size_t begin, size_t end) {
   return part;
 }
 
-/// Cuts to `room` columns so that the mark stays.
+/// Cuts the line to `room` columns such that the mark stays visible.
 void cut(ShownLine& line, size_t room) {
   const size_t width = columns_of(line.text);
   if (width <= room) return;
@@ -122,7 +122,7 @@ ShownLine shown_line(std::string_view line, uint32_t column, size_t room) {
 /// The lines of source files, each read once.
 class Sources {
  public:
-  /// Nothing where the file or the line is not there. Valid as long as this.
+  /// Returns nothing if the file or the line does not exist. Valid as long as this object.
   std::optional<std::string_view> line(const std::string& file, uint32_t number) {
     const std::string& text = text_of(file);
     size_t begin = 0;
@@ -141,7 +141,7 @@ class Sources {
   const std::string& text_of(const std::string& file) {
     const auto [found, fresh] = texts_.try_emplace(file);
     std::error_code failed;
-    // Reading a pipe would wait.
+    // Reading a pipe would block.
     if (fresh && fs::is_regular_file(file, failed)) {
       auto text = read_file(file, kSourceBytesMax);
       if (text) found->second = *std::move(text);
@@ -185,7 +185,7 @@ void add_line(const MarkedLine& marked, size_t gutter, const ExcerptStyle& style
 }
 
 std::string wrapped_gutter(std::string text, const std::string& bare) {
-  // Lines that a label goes on in begin with the gutter too.
+  // Continuation lines of a label begin with the gutter too.
   const std::string blank = "\n" + std::string(bare.size() + 1, ' ');
   for (size_t at = text.find(blank); at != text.npos; at = text.find(blank, at + 1)) {
     text.replace(at, blank.size(), "\n" + bare + " ");

@@ -1,4 +1,4 @@
-// Checks of the values of options.
+// Checks for the values of options.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace gpuemu::cli {
 
-/// Says what is wrong with a value, "" where nothing is; may rewrite it.
+/// Returns the error in a value, "" if there is none; may rewrite the value.
 using Check = std::function<std::string(std::string& value)>;
 
-/// Refuses what is not a whole number from `lowest` to `highest`, negative ones among them.
+/// Rejects values other than whole numbers from `lowest` to `highest`, including negative ones.
 Check whole_number(uint64_t lowest, uint64_t highest);
-/// Refuses what is not a number from `lowest` to `highest`.
+/// Rejects values other than numbers from `lowest` to `highest`.
 Check number(double lowest, double highest);
-/// Refuses "": what a shell makes of a variable that is not set.
+/// Rejects "", which results from an unset shell variable.
 Check not_empty();
-/// Refuses what is not one of `words` and names the nearest.
+/// Rejects values that are not in `words`, and suggests the most similar one.
 Check one_of(const std::vector<std::string>& words);
 
 }  // namespace gpuemu::cli

@@ -10,7 +10,7 @@ namespace {
 
 const auto kAny = [](const CLI::App*) { return true; };
 
-/// The innermost command that was recognised.
+/// Returns the innermost command that was recognized.
 const CLI::App& innermost(const CLI::App& app) {
   const CLI::App* at = &app;
   while (!at->get_subcommands().empty()) at = at->get_subcommands().front();
@@ -22,7 +22,7 @@ std::string full_name(const CLI::App& app) {
   return parent == nullptr ? app.get_name() : full_name(*parent) + " " + app.get_name();
 }
 
-/// Words before "--": what follows belongs to another program.
+/// Returns the words before "--": the rest belongs to another program.
 std::vector<std::string> before_separator(std::vector<std::string> words) {
   words.erase(std::ranges::find(words, "--"), words.end());
   return words;

@@ -1,5 +1,5 @@
-// Declares commands, their options and what runs them. The parser behind it (CLI11) costs more to
-// compile than any command, so command.cc alone includes it.
+// Declares commands, their options and their callbacks. The parser behind it (CLI11) takes longer
+// to compile than any command, so only command.cc includes it.
 #pragma once
 
 #include <cstdint>
@@ -18,41 +18,41 @@ class Option;
 
 namespace gpuemu::cli {
 
-/// A handle of one option, valid as long as its Program.
+/// A handle for one option, valid as long as its Program.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// The word for the value in the help; " " for none.
+  /// Sets the placeholder for the value in the help; " " for none.
   Option type_name(const std::string& name);
   Option help(const std::string& text);
-  /// Several checks apply in the order in which they were given.
+  /// Adds a check. Checks apply in the order in which they were added.
   Option check(const Check& check);
-  /// As check(), for a check that rewrites the value, such as an alias to its full name.
+  /// As check(), for checks that rewrite the value, such as an alias to its full name.
   Option rewrite(const Check& rewrite);
   Option not_negative();
-  /// One of `words`, shown in the help as a|b.
+  /// Accepts only one of `words`, shown in the help as a|b.
   Option one_of(const std::vector<std::string>& words);
   Option required();
-  /// Not in the help: the spelling of earlier versions.
+  /// Hides the option from the help; used for the spelling of earlier versions.
   Option hidden();
-  /// Shows the value that the variable has now as the default.
+  /// Shows the variable's current value as the default.
   Option show_default();
-  /// A list may be written as one word with `letter` between its items.
+  /// Accepts a list as one word with `letter` between its items.
   Option separated_by(char letter);
   /// Takes one word each time it is given, so that arguments may follow a list.
   Option one_word();
-  /// Collects what is given each time, in order.
+  /// Collects all given values, in order.
   Option take_all();
   Option excludes(Option other);
-  /// Refused where the other one is not given.
+  /// Rejects the option if the other one is not given.
   Option needs(Option other);
 
  private:
   CLI::Option* option_;
 };
 
-/// What the help says of an option.
+/// The help on an option.
 struct OptionText {
   std::vector<std::string> short_names,
       long_names;             ///< Without dashes; both empty for an argument.
@@ -61,7 +61,7 @@ struct OptionText {
   bool takes_value = false;
 };
 
-/// What the help says of a command, for completion and the manual page. Nothing hidden is in it.
+/// The help on a command, for completion and the manual page. Hidden parts are not included.
 struct CommandText {
   std::string name, help, footer;
   std::vector<OptionText> options;  ///< Options with a name.
@@ -69,15 +69,16 @@ struct CommandText {
   std::vector<CommandText> commands;
 };
 
-/// A handle of one command, valid as long as its Program.
+/// A handle for one command, valid as long as its Program.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
-  /// A command below this one.
+  /// Adds a subcommand.
   Command command(const std::string& name, const std::string& help);
 
-  /// `names` as in "-l,--limit"; without a dash it is an argument. `into` outlives the parsing.
+  /// Adds an option; `names` as in "-l,--limit", or without a dash for an argument. `into` must
+  /// outlive parsing.
   Option option(const std::string& names, std::string& into, const std::string& help);
   Option option(const std::string& names, uint64_t& into, const std::string& help);
   Option option(const std::string& names, uint32_t& into, const std::string& help);
@@ -88,19 +89,19 @@ class Command {
   Option option(const std::string& names, std::optional<int64_t>& into, const std::string& help);
   Option option(const std::string& names, std::optional<double>& into, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& into, const std::string& help);
-  /// An option without a value.
+  /// Adds an option without a value.
   Option flag(const std::string& names, bool& into, const std::string& help);
 
   Command callback(std::function<void()> run);
   Command footer(const std::string& text);
-  /// Not in the help: the name of earlier versions.
+  /// Hides the command from the help; used for the name of earlier versions.
   Command hidden();
   Command require_command();
   Command optional_command();
-  /// Options that it does not know are not looked up in the command above.
+  /// Prevents the lookup of unknown options in the parent command.
   Command keep_options();
 
-  /// Whether the parsed line names a command below this one.
+  /// Returns whether the parsed line names a subcommand.
   bool has_chosen() const;
   CommandText text() const;
 
@@ -108,8 +109,8 @@ class Command {
   CLI::App* app_;
 };
 
-/// The command line of a program: one command is required, whose options the commands below it take
-/// too.
+/// The command line of a program. Exactly one command is required; its options are also accepted by
+/// its subcommands.
 class Program {
  public:
   Program(const std::string& name, const std::string& help, const std::string& version);
@@ -118,8 +119,8 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   Command root();
-  /// Runs the callback of the chosen command, or prints the help or the version. Otherwise says
-  /// what is wrong with the line, where the help is, and runs nothing.
+  /// Runs the callback of the chosen command, or prints the help or the version. Otherwise runs
+  /// nothing and returns the error in the line, with a reference to the help.
   std::optional<std::string> parse(std::vector<std::string> words);
 
  private:

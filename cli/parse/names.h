@@ -1,4 +1,4 @@
-// Names that users give, and what is said of those that do not exist.
+// Resolves names that users give, and makes the errors for those that do not exist.
 #pragma once
 
 #include <string>
@@ -9,17 +9,19 @@
 
 namespace gpuemu::cli {
 
-/// The value of --dtype, a dtype or another name for one. InvalidArgument says what there is.
+/// Returns the value of --dtype, a dtype or an alias. InvalidArgument lists the existing ones.
 Result<DType> dtype_option(const std::string& name);
 
-/// "'jsn' is not one of json, text; did you mean 'json'?"
+/// Returns "'jsn' is not one of json, text; did you mean 'json'?".
 std::string not_one_of(const std::string& word, const std::vector<std::string>& words);
 
-/// InvalidArgument: "no op 'rwos' in gpuemu.toml; there are: rows, cols; did you mean 'rows'?"
+/// Makes the InvalidArgument error "no op 'rwos' in gpuemu.toml; there are: rows, cols; did you
+/// mean 'rows'?".
 Error no_such(const std::string& what, const std::string& name, const std::string& file,
               const std::vector<std::string>& known);
 
-/// InvalidArgument with the message of `missing` and the nearest name, if any is near.
+/// Makes an InvalidArgument error with the message of `missing` and the most similar name, if any
+/// is similar enough.
 Error with_nearest(const Error& missing, const std::string& name,
                    const std::vector<std::string>& known);
 

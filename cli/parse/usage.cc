@@ -11,7 +11,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// What other tools call it.
+/// Returns the command that other tools call by this name.
 std::string did_you_mean_command(const std::string& word, const std::vector<std::string>& names) {
   static const std::map<std::string, std::string> kOtherWords = {
       {"run", "test"},         {"validate", "test"},   {"verify", "test"},
@@ -31,7 +31,7 @@ std::string did_you_mean_option(const std::string& word, const std::vector<std::
   if (other != kOtherWords.end() && has(other->second)) {
     return fmt::format("; did you mean '{}'?", other->second);
   }
-  // A report is named by its format.
+  // Formats are options of a report, not commands.
   static const std::map<std::string, std::string> kFormats = {
       {"--json", "json"}, {"--html", "html"}, {"--junit", "junit"}, {"--sarif", "sarif"}};
   const auto format = kFormats.find(word);

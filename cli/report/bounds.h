@@ -1,4 +1,4 @@
-// The report of in-bounds proofs as text: which accesses of kernels stay inside their tensors.
+// Prints reports of in-bounds proofs: which accesses of kernels stay inside their tensors.
 #pragma once
 
 #include <ostream>
@@ -7,7 +7,7 @@
 
 namespace gpuemu::cli {
 
-/// `all`: the accesses that are proved too, not the others alone.
+/// `all` includes the accesses that are proved, not only the others.
 void print_bounds(const BoundsReportReply& report, bool all, std::ostream& out);
 
 }  // namespace gpuemu::cli

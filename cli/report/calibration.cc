@@ -9,7 +9,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// A number as TOML: floats have a point or an exponent.
+/// Formats a number for TOML: floats need a point or an exponent.
 std::string toml_number(double value) {
   std::string text = fmt::format("{:.2g}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -40,8 +40,8 @@ bool is_measured(const CalibratedDType& one) {
   return one.cases > 0 && !one.rows.empty() && one.state == OpState::Ran;
 }
 
-/// Whether the cases that pass are those of a right kernel: of a wrong one a few pass by chance,
-/// with zeros say, and their errors are no measure.
+/// Returns whether the kernel seems right. A wrong kernel may pass a few cases by chance, for
+/// example with zeros, and their errors are no measure.
 bool is_mostly_right(const CalibratedDType& one) { return one.left_out <= one.cases; }
 
 }  // namespace

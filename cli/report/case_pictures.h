@@ -1,4 +1,4 @@
-// What pages draw of failing cases: asked of the daemon before the page is made.
+// The data that pages show of failing cases, requested from the daemon before the page is made.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 namespace gpuemu::cli {
 
 struct CasePictures {
-  std::vector<ReproduceResultReply> cases;  ///< Run again with their details.
-  std::string note;                         ///< Why some findings have none; "" when all have.
+  std::vector<ReproduceResultReply> cases;  ///< Repeated with their details.
+  std::string note;                         ///< Why some findings have none; "" if all have.
 
-  /// The case of this op and seed; null when it is not there.
+  /// Returns the case of this op and seed; null if there is none.
   const ReproduceResultReply* find(const std::string& op, uint64_t seed) const {
     for (const ReproduceResultReply& one : cases) {
       if (one.result.op_name == op && one.result.seed == seed) return &one;

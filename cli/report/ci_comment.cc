@@ -1,4 +1,4 @@
-// Markdown for a comment on a merge request.
+// Writes Markdown for a comment on a merge request.
 #include <algorithm>
 #include <functional>
 
@@ -12,14 +12,14 @@
 namespace gpuemu::cli {
 namespace {
 
-// What GitHub takes is 65,536 characters; the tables share what is left by the rest.
+// GitHub accepts 65,536 characters; the tables share what the rest leaves.
 constexpr size_t kCommentMax = 64'000;
 constexpr size_t kRowsMax = 50;
 constexpr size_t kCellMax = 300;
-// A reason has the values of every side and an instruction with its operands.
+// A reason contains the values of every side and an instruction with its operands.
 constexpr size_t kReasonMax = 800;
 
-/// Rows of one table, as many as fit.
+/// The rows of one table, as many as fit.
 class Table {
  public:
   Table(const std::string& title, const std::string& header, const std::string& rule)
@@ -51,7 +51,7 @@ std::string cell(const std::string& text) { return markdown_cell(text, kCellMax)
 std::string number(uint64_t value) { return std::to_string(value); }
 std::string change(int64_t delta) { return fmt::format("{:+}", delta); }
 
-/// "scale.cu:3", without its folders; "" where the finding has no line.
+/// Returns "scale.cu:3", without folders; "" if the finding has no line.
 std::string place_of(const ValidationFailure& finding) {
   if (finding.source_line == 0) return "";
   const std::string& file = finding.source_file;
@@ -60,7 +60,7 @@ std::string place_of(const ValidationFailure& finding) {
                      finding.source_line);
 }
 
-/// One row per fault with its smallest case, whatever number of cases it fails.
+/// Returns one row per fault with its smallest case, however many cases it fails.
 Table failures_of(const CiRunSummary& summary) {
   Table table("Failed cases", "| op | kind | max diff | seed | replay | where | fails in |",
               "| --- | --- | --- | --- | --- | --- | --- |");

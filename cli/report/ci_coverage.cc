@@ -1,4 +1,4 @@
-// Coverage of kernel sources, in the forms of lcov and Codecov.
+// Writes coverage of kernel sources in the formats of lcov and Codecov.
 #include <filesystem>
 #include <map>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Lines = std::map<uint32_t, uint64_t>;
 
-/// Files with their lines; those of the project relative to its folder.
+/// Returns files with their lines; those of the project are relative to its folder.
 std::map<std::string, Lines> files_of(const CiRunSummary& summary, const Config& config) {
   std::map<std::string, Lines> files;
   for (const CoveredLine& line : summary.coverage) {
@@ -20,7 +20,7 @@ std::map<std::string, Lines> files_of(const CiRunSummary& summary, const Config&
     const bool below = path.is_absolute() && !inside.empty() && *inside.begin() != "..";
     std::string name = clean(below ? inside.string() : path.string());
     for (char& letter : name) {
-      if (letter == '\n') letter = ' ';  // One record is one line.
+      if (letter == '\n') letter = ' ';  // A record must be a single line.
     }
     files[name][line.line] += line.hits;
   }

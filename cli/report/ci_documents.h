@@ -1,5 +1,5 @@
-// Private to this folder: the documents of a CI run, one function each, and sentences that several
-// of them share.
+// Private to this folder: functions that each write one document of a CI run, and sentences that
+// several of them share.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@ std::string ci_html(const CiRunSummary& summary, const Config& config,
 std::string ci_lcov(const CiRunSummary& summary, const Config& config);
 std::string ci_codecov(const CiRunSummary& summary, const Config& config);
 
-/// Says why a kernel or op of the baseline is listed: ArtifactDiffSummary::missing.
+/// The reason why a kernel or op of the baseline is listed: ArtifactDiffSummary::missing.
 inline constexpr const char* kMissing =
     "in the baseline, not in this run; `gpuemu baseline save` makes a new one";
-/// "gpuemu reproduce 17 --op gelu", to be pasted into a shell.
+/// Returns "gpuemu reproduce 17 --op gelu", to be pasted into a shell.
 std::string replay_command(const ValidationResult& result);
-/// "registers on sm_80 40 -> 96", of everything that got worse.
+/// Returns "registers on sm_80 40 -> 96" for everything that became worse.
 std::string regression_text(const ArtifactDiff& diff);
 std::string regression_text(const BaselineComparison& comparison);
-/// "3 bad of 120" and the like: what the heading of a page says.
+/// Returns text such as "3 bad of 120" for the heading of a page.
 std::string verdict_text(const CiRunSummary& summary);
 
 }  // namespace gpuemu::cli

@@ -22,10 +22,10 @@ std::vector<const ValidationResult*> failures_of(const CiRunSummary& summary,
   return failures;
 }
 
-/// A map of fewer elements shows nothing of where they are wrong.
+/// A map with fewer elements does not show where they are wrong.
 constexpr uint64_t kElementsWanted = 64;
 
-/// Lower is better: without wrong values last, then without enough elements, then the larger ones.
+/// Ranks cases; lower is better: wrong values first, then enough elements, then the smaller case.
 std::tuple<bool, bool, uint64_t> rank_of(const ValidationResult& result) {
   if (!result.error_stats) return {true, true, 0};
   const ErrorStats& stats = *result.error_stats;
@@ -75,7 +75,7 @@ std::vector<CiFinding> ci_findings(const CiRunSummary& summary) {
   for (const CiOp& op : summary.ops) {
     if (seen.insert(op.op_name).second) add_findings(summary, op.op_name, all);
   }
-  // Summaries of other programs may list cases without their op.
+  // Summaries by other programs may list cases without their op.
   for (const ValidationResult& one : summary.validation_results) {
     if (!one.passed && seen.insert(one.op_name).second) add_findings(summary, one.op_name, all);
   }

@@ -1,4 +1,4 @@
-// The faults that a CI run found: its findings grouped by op, kind and line.
+// The faults in a CI run: its findings grouped by op, kind and line.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,25 @@ struct CiFinding {
   std::string op_name;
   FindingGroup group;
   uint64_t cases = 0;      ///< All cases of the op, in every dtype.
-  bool all_listed = true;  ///< False: more cases than group.cases may have it.
-  /// What the same cases also have and this can cause: "ToleranceExceeded (7 cases)".
+  bool all_listed = true;  ///< False: more cases than group.cases may have this fault.
+  /// Findings of the same cases that this one can cause: "ToleranceExceeded (7 cases)".
   std::vector<std::string> consequences;
-  /// The case to draw: the smallest that has wrong values and enough elements to show where.
+  /// The case to illustrate: the smallest with wrong values and enough elements to show where.
   const ValidationResult* drawn = nullptr;
 };
 
-/// In the order of the ops; causes before what follows from them. Point into `summary`.
+/// Returns the faults in the order of the ops; causes before their consequences. They point into
+/// `summary`.
 std::vector<CiFinding> ci_findings(const CiRunSummary& summary);
 
-/// "43 of 64 cases"; "at least 43 of 64 cases" where not every failing case is listed.
+/// Returns "43 of 64 cases"; "at least 43 of 64 cases" if not every failing case is listed.
 std::string cases_text(const CiFinding& finding);
 
-/// The finding of the smallest case, with the diagnosis of the first case that has one.
+/// Returns the finding of the smallest case, with the diagnosis of the first case that has one.
 ValidationFailure diagnosed(const CiFinding& finding);
 
-/// "[OutOfBounds] gemm: 43 of 64 cases; reads 4 bytes at byte offset 64 of 'a', which has 64 bytes"
+/// Returns "[OutOfBounds] gemm: 43 of 64 cases; reads 4 bytes at byte offset 64 of 'a', which has
+/// 64 bytes".
 std::string finding_line(const CiFinding& finding);
 
 }  // namespace gpuemu::cli

@@ -14,7 +14,7 @@ namespace {
 
 using Render = std::string (*)(const CiRunSummary&, const Config&, const CasePictures&);
 
-/// For documents without pictures.
+/// Adapts documents without pictures.
 template <std::string (*Function)(const CiRunSummary&, const Config&)>
 std::string plain(const CiRunSummary& summary, const Config& config, const CasePictures&) {
   return Function(summary, config);

@@ -1,4 +1,4 @@
-// Every document that a CI run can become, by name.
+// All document formats of a CI run, by name.
 #pragma once
 
 #include <optional>
@@ -11,14 +11,14 @@
 
 namespace gpuemu::cli {
 
-/// "text", "json" ...; `alias` spellings of existing tools ("xml", "pr_comment") become the name.
-/// Nothing for an unknown one.
+/// Returns "text", "json" and so on; spellings of existing tools ("xml", "pr_comment") are
+/// converted. Returns nothing for an unknown format.
 std::optional<std::string> ci_format(const std::string& word);
-/// The names, in the order of the documentation.
+/// Returns the names in the order of the documentation.
 std::vector<std::string> ci_formats();
 
-/// The whole document. REQUIRES: `format` is one of ci_formats(), any but "text", "short" and
-/// "full" as on a terminal. Pages show `pictures`.
+/// Returns the whole document; "text", "short" and "full" look as on a terminal. Pages show
+/// `pictures`. REQUIRES: `format` is one of ci_formats().
 std::string render_ci(const std::string& format, const CiRunSummary& summary, const Config& config,
                       const CasePictures& pictures = {});
 

@@ -1,4 +1,4 @@
-// A page that needs nothing beside itself: no script, no style sheet, no image from elsewhere.
+// Writes a self-contained page: no script, style sheet or image from elsewhere.
 #include <algorithm>
 #include <map>
 
@@ -13,7 +13,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Rows of one table; whoever wants more reads the JSON.
+// The most rows of one table; the JSON has all of them.
 constexpr size_t kRowsMax = 500;
 constexpr size_t kCellMax = 600;
 
@@ -26,7 +26,7 @@ std::string verdict_cell(const CiOp& op) {
   return op.cached ? "<td class=\"good\">passed before</td>" : "<td class=\"good\">passed</td>";
 }
 
-/// The largest relative difference of the op's listed cases.
+/// Returns the largest relative difference in the op's listed cases.
 double largest_relative(const CiRunSummary& summary, const CiOp& op) {
   double largest = 0;
   for (const ValidationResult& one : summary.validation_results) {

@@ -30,8 +30,8 @@ std::string details_of(const CiFinding& finding, const ValidationFailure& failur
   return text;
 }
 
-/// The fault of a failing case: one of which it is the smallest case, else the first, as causes
-/// stand before what follows from them. Null where it has no finding.
+/// Returns the fault of a failing case: one whose smallest case it is, otherwise the first, because
+/// causes come first. Null if it has no finding.
 const CiFinding* fault_of(const ValidationResult& result, const std::vector<CiFinding>& faults) {
   const auto its_own = std::ranges::find_if(
       faults, [&](const CiFinding& fault) { return fault.group.smallest == &result; });
@@ -45,7 +45,8 @@ const CiFinding* fault_of(const ValidationResult& result, const std::vector<CiFi
   return found == faults.end() ? nullptr : &*found;
 }
 
-/// A test for each case. The smallest one of a fault tells all about it, the others name that one.
+/// Adds a test for each case. The smallest case of a fault describes it in full; the others refer
+/// to that one.
 void add_results(const CiRunSummary& summary, JunitSuite& suite) {
   const std::vector<CiFinding> faults = ci_findings(summary);
   for (const ValidationResult& one : summary.validation_results) {
@@ -70,7 +71,7 @@ void add_results(const CiRunSummary& summary, JunitSuite& suite) {
     const std::string name = fmt::format("{} {}", op.op_name, name_of(op.dtype));
     if (!op.error.empty()) suite.failed(name, 0, "NotRun", op.error, op.error);
     if (!op.skipped_reason.empty()) suite.skipped(name, op.skipped_reason);
-    // Stored by an earlier version: without its cases, as one test that passed.
+    // A verdict of an earlier version is stored without cases, and becomes one test that passed.
     const bool listed =
         std::ranges::find(summary.validation_results, op.op_name, &ValidationResult::op_name) !=
         summary.validation_results.end();

@@ -14,7 +14,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Regressions of single cases shown; the counts cover all.
+// The most regressions of single cases shown; the counts include all.
 constexpr size_t kCasesShown = 10;
 
 bool is_failure_of(const ValidationResult& one, const CiOp& op) {
@@ -37,7 +37,7 @@ std::string failure_of(const CiRunSummary& summary, const CiOp& op) {
   return drawn.empty() ? text : text + "; case:" + drawn;
 }
 
-/// "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the line's end.
+/// Returns "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the end of the line.
 std::string fail_line(const CiRunSummary& summary, const CiOp& op) {
   const ValidationResult* first = first_failure(summary, op);
   return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases", one_line(op.op_name),
@@ -56,7 +56,7 @@ std::string op_line(const CiRunSummary& summary, const CiOp& op) {
   if (!op.skipped_reason.empty()) {
     return fmt::format("[SKIP] {} {}: {}\n", name, name_of(op.dtype), one_line(op.skipped_reason));
   }
-  // Stored results do not tell how much of the allowed error was used.
+  // Stored results do not record how much of the permitted error was used.
   const std::string error =
       summary.profile == kStored ? "" : ", " + error_use_text(op.bound_ratio_max);
   return fmt::format("[PASS] {} {} {} cases{}{}{}\n", name, name_of(op.dtype), op.cases,
@@ -64,7 +64,7 @@ std::string op_line(const CiRunSummary& summary, const CiOp& op) {
                      op.cached ? ", unchanged since they passed" : "", error);
 }
 
-/// The listed failing cases of an op in its dtype.
+/// Returns the listed failing cases of an op in its dtype.
 OpFailures failures_of(const CiRunSummary& summary, const CiOp& op) {
   OpFailures all{.failures = {}, .failed = op.failed, .cases = op.cases};
   for (const ValidationResult& one : summary.validation_results) {
@@ -105,7 +105,8 @@ void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream
   }
 }
 
-/// Ops with what they found; in blocks [FAIL] lines go without their first finding.
+/// Prints ops with their findings; [FAIL] lines omit the first finding if findings are shown as
+/// blocks.
 void print_ops(const CiRunSummary& summary, const ReportStyle& style, std::ostream& out,
                std::ostream& err) {
   std::vector<const Evidence*> proofs;

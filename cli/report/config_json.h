@@ -1,4 +1,4 @@
-// Configuration problems as JSON, for editors and CI.
+// Formats configuration problems as JSON, for editors and CI.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace gpuemu::cli {
 
-/// {"problems": [...], "warnings": [...]} of {"file","line","column","end_line","end_column","key",
-/// "message"}. The end is behind the last character; without a file all four are 0.
+/// Returns {"problems": [...], "warnings": [...]} with objects
+/// {"file","line","column","end_line","end_column","key","message"}. The end is the position after
+/// the last character; without a file all four are 0.
 std::string problems_json(const ConfigResult& loaded);
 
 }  // namespace gpuemu::cli

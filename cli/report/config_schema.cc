@@ -1,4 +1,4 @@
-// One function per form of a value; sections become definitions.
+// Has one function per form of a value; sections become definitions.
 #include "cli/report/config_schema.h"
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kDraft = "http://json-schema.org/draft-07/schema#";
-// As is_architecture() has it.
+// Must match is_architecture().
 constexpr const char* kArchPattern = "^sm_[1-9][0-9]{1,2}[af]?$";
-// As parse_size() has it.
+// Must match parse_size().
 constexpr const char* kSizePattern = "^[0-9]+([KMGT]iB)?$";
 constexpr const char* kNamePattern = "^(?!dtype$)[A-Za-z_][A-Za-z0-9_]*$";
 constexpr const char* kUserPattern = "^[^:/]+$";
@@ -57,7 +57,7 @@ Json words(const std::vector<std::string>& choices) { return {{"enum", choices}}
 Json key_words(const Key& key) { return words(texts_of(key.words())); }
 Json expression() { return any_of(type("integer"), text(1)); }
 
-/// A name in any case as a pattern: JSON Schema has none that ignores it.
+/// Returns a pattern that matches the name in any case, because JSON Schema cannot ignore case.
 std::string any_case(std::string_view name) {
   std::string out;
   for (const char c : name) {
@@ -69,7 +69,7 @@ std::string any_case(std::string_view name) {
   return out;
 }
 
-/// Names as they are offered, and every other spelling that is read.
+/// Accepts the names that are offered, and every other spelling that is read.
 Json dtype() {
   constexpr std::string_view kSpellings[][2] = {
 #define GPUEMU_DTYPE(enumerator, name, alias, cuda, bytes, kind) {name, alias},
@@ -98,7 +98,7 @@ Json named(Json values, const char* names = kNamePattern) {
           {"additionalProperties", std::move(values)}};
 }
 
-/// One list for a set and a range: two sizes are both.
+/// One schema for a set and a range, because a list of two sizes may be either.
 Json sizes(const Key& key, int fewest, int most) {
   Json list = list_of(integer(key.lowest, key.highest));
   list["minItems"] = fewest;
@@ -125,7 +125,7 @@ Json error_scale(const Key& key) {
   return any_of(key_words(key), by_output);
 }
 
-/// What the page about invariants says of each, in the order of the enumeration.
+/// The documentation of each invariant, in the order of the enumeration.
 struct Meaning {
   std::string_view parameters, property;
 };
@@ -145,7 +145,7 @@ std::string meaning_of(const InvariantInfo& row) {
   return parameters.empty() ? text : fmt::format("{} Parameters: {}.", text, parameters);
 }
 
-/// What a parameter of an invariant may be; read_invariants.cc says the same in code.
+/// Returns the schema for a parameter of an invariant; must match read_invariants.cc.
 Json number_parameter(const std::string& name) {
   if (name == "strict" || name == "exact") return any_of(type("boolean"), type("number"));
   if (name == "axis") return integer(-kAxisMax, kAxisMax);
@@ -221,7 +221,7 @@ std::string definition_of(const KeySection& section) {
   return name;
 }
 
-/// Forms whose schema no key changes.
+/// Returns the schema of forms that do not depend on the key.
 Json plain_form(KeyForm form) {
   switch (form) {
     case KeyForm::Text:
@@ -317,13 +317,13 @@ Json form_of(const Key& key) {
 
 class Schema {
  public:
-  /// The definition of a section, and of all below it.
+  /// Returns the definition of a section, and adds those of all sections below it.
   Json object_of(const KeySection& section) {
     Json object = {{"type", "object"}, {"properties", Json::object()}};
     Json required = Json::array();
     for (const Key* key : section.all()) {
       Json value = {{"description", key->help}};
-      // Draft 07 ignores what stands beside a $ref.
+      // Draft 07 ignores members beside a $ref.
       Json form = form_of(*key);
       if (form.contains("$ref")) form = {{"allOf", Json::array({form})}};
       value.update(form);
@@ -349,7 +349,8 @@ class Schema {
     definitions_["tolerance"] = {
         {"anyOf",
          {words({"auto"}), number(0, tolerance_keys().find("atol")->most), tolerance_table()}}};
-    // What tables that are named after architectures hold, and what else has keys that are names.
+    // Definitions for tables that are named after architectures, and for others whose keys are
+    // names.
     const std::string limits = definition_of(artifact_limit_keys());
     Json of_arch = definitions_[limits];
     definitions_[limits]["patternProperties"][kArchPattern] = reference("artifact_checks_of_arch");
@@ -364,7 +365,7 @@ class Schema {
   void define(const KeySection& section) {
     const std::string name = definition_of(section);
     if (definitions_.contains(name)) return;
-    definitions_[name] = nullptr;  // For a section that holds itself.
+    definitions_[name] = nullptr;  // Needed for a section that contains itself.
     definitions_[name] = object_of(section);
   }
 

@@ -1,12 +1,12 @@
-// JSON Schema of gpuemu.toml, made from the keys that its readers go by.
+// JSON Schema of gpuemu.toml, generated from the keys that its readers use.
 #pragma once
 
 #include <string>
 
 namespace gpuemu::cli {
 
-/// Draft 07, which editors of TOML read. It knows keys, types, words and limits; what several keys
-/// have to agree about, and files, `gpuemu config check` looks at.
+/// Returns the schema in Draft 07, which TOML editors support. It covers keys, types, words and
+/// limits; `gpuemu config check` also checks consistency between keys, and files.
 std::string config_schema();
 
 }  // namespace gpuemu::cli

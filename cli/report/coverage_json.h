@@ -1,4 +1,4 @@
-// Private to this folder: coverage as JSON.
+// Private to this folder: formats coverage as JSON.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@ namespace gpuemu::cli {
 
 struct CodecovLine {
   uint64_t hits = 0;
-  std::string branches = {};  ///< Branches taken, such as "1/2"; "" for all or none.
+  std::string branches = {};  ///< Branches taken, such as "1/2"; "" if all or none were.
 };
 struct CodecovFile {
   std::string name;
   std::map<uint32_t, CodecovLine> lines;
 };
 
-/// The document in Codecov's format, with `summary` among its messages unless empty.
+/// Returns the document in Codecov's format, with `summary` among its messages unless it is empty.
 std::string codecov_json(const std::vector<CodecovFile>& files, const std::string& summary = "");
 
-/// An object with covered, uncovered, configured_total and percent.
+/// Returns an object with covered, uncovered, configured_total and percent.
 std::string op_coverage_json(const OpCoverage& coverage, double percent);
 
 }  // namespace gpuemu::cli

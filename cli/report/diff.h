@@ -1,4 +1,4 @@
-// What changed since a baseline, for people and for programs.
+// Reports changes since a baseline, for users and for programs.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace gpuemu::cli {
 
-/// Either part may be missing: a baseline may hold results, metrics of kernels or both.
+/// Either part may be missing: a baseline may hold results, metrics of kernels, or both.
 struct Comparison {
   std::string tag;
   std::optional<ArtifactDiffSummary> artifacts;
@@ -21,12 +21,12 @@ struct Comparison {
 };
 
 void print_comparison(const Comparison& comparison, std::ostream& out);
-/// {"baseline_tag", "has_regressions", "diffs": [...], "comparisons": [...]}
+/// Returns {"baseline_tag", "has_regressions", "diffs": [...], "comparisons": [...]}.
 std::string comparison_json(const Comparison& comparison);
 
-/// A baseline as the text of a file: indented, so that a change of it can be reviewed.
+/// Returns the text of a baseline file: indented, so that changes to it can be reviewed.
 std::string baseline_file_text(const BaselineReply& baseline);
-/// InvalidArgument that says what was expected; `file` names it.
+/// Parses a baseline file. InvalidArgument says what was expected; `file` names it in messages.
 Result<BaselineReply> read_baseline_file(const std::string& text, const std::string& file);
 
 }  // namespace gpuemu::cli

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
 
-/// The bytes of the character at `at`, 0 when there is no valid one; its number in `point`.
+/// Decodes the character at `at` into `point` and returns its number of bytes, 0 if it is invalid.
 size_t character(std::string_view text, size_t at, uint32_t& point) {
   const auto byte = [&](size_t index) { return static_cast<unsigned char>(text[index]); };
   const unsigned char first = byte(at);
@@ -88,7 +88,8 @@ std::string markup(std::string_view text) {
 std::string markdown_cell(std::string_view text, size_t characters_max) {
   std::string out;
   for (const char letter : clean(clipped(text, characters_max))) {
-    // Every punctuation mark can be escaped; references to people and issues need a break too.
+    // Every punctuation mark can be escaped; references to users and issues must be broken up as
+    // well.
     if (letter == '\n' || letter == '\t') {
       out += ' ';
     } else if (letter == '<') {
@@ -98,7 +99,7 @@ std::string markdown_cell(std::string_view text, size_t characters_max) {
     } else if (letter == '@') {
       out += "&#64;";
     } else if (letter == ':') {
-      out += "&#58;";  // No address becomes a link.
+      out += "&#58;";  // Prevents addresses from becoming links.
     } else if (std::string_view("\\`*_{}[]()#|!~>").find(letter) != std::string_view::npos) {
       out += '\\';
       out += letter;

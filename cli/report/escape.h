@@ -1,5 +1,5 @@
-// Text that scripts and compilers wrote, made fit for documents. Whatever comes in, valid UTF-8
-// without control characters comes out.
+// Makes text from scripts and compilers safe for documents. For any input, the output is valid
+// UTF-8 without control characters.
 #pragma once
 
 #include <string>
@@ -7,17 +7,19 @@
 
 namespace gpuemu::cli {
 
-/// Invalid UTF-8 becomes U+FFFD; control characters, characters that XML forbids and those that
-/// turn the direction of text become blanks. Line breaks and tabs stay.
+/// Replaces invalid UTF-8 by U+FFFD, and control characters, characters that XML forbids and those
+/// that change the direction of text by blanks. Line breaks and tabs stay.
 std::string clean(std::string_view text);
 
-/// For text and for attributes in double quotes, in HTML and XML; line breaks of attributes too.
+/// Escapes for HTML and XML text and for attributes in double quotes, including line breaks in
+/// attributes.
 std::string markup(std::string_view text);
 
-/// One cell of a Markdown table: one line, no markup, no link, at most `characters_max` bytes.
+/// Formats a cell of a Markdown table: one line, no markup, no links, at most `characters_max`
+/// bytes.
 std::string markdown_cell(std::string_view text, size_t characters_max);
 
-/// At most `bytes_max` bytes, cut between characters, "..." behind what was cut.
+/// Returns at most `bytes_max` bytes, cut between characters, with "..." in place of the rest.
 std::string clipped(std::string_view text, size_t bytes_max);
 
 }  // namespace gpuemu::cli

@@ -13,14 +13,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Ten a second.
+// At most ten per second.
 constexpr std::chrono::milliseconds kProgressEvery{100};
 
 std::string text_of(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// `members` of an object behind its type, without lists of cases.
+/// Returns an object with its type, followed by `members` without lists of cases.
 Json typed(const char* type, const Json& members) {
   Json line = {{"type", type}};
   for (const auto& [name, value] : members.items()) {
@@ -29,7 +29,7 @@ Json typed(const char* type, const Json& members) {
   return line;
 }
 
-/// Whether the case has a reason, which is looked for when all cases have run.
+/// Returns whether the case has a reason; reasons are determined after all cases have run.
 bool has_diagnosis(const Json& result) {
   const auto failures = result.find("failures");
   return failures != result.end() &&

@@ -1,4 +1,4 @@
-// Stored failures as a person reads them: one entry for each fault, however many cases have it.
+// Lists stored failures for users: one entry for each fault, however many cases have it.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace gpuemu::cli {
 
-/// Op by op in the order of `failures`, the faults of each: what is wrong and where, how many of
-/// the failures have it, the smallest case with its seed. Counts those that pass now in a last
-/// line.
+/// Lists the ops in the order of `failures`, with the faults of each: what is wrong and where, how
+/// many failures have it, and the smallest case with its seed. The last line counts failures that
+/// pass now.
 ///
 ///   gemm OutOfBounds at k.cu:7, 63 cases: reads 4 bytes at byte offset 64 of 'a', which has 64
 ///   bytes

@@ -50,7 +50,7 @@ constexpr TrendMetric kTrendMetrics[] = {
     {"instructions", &TrendPoint::instructions},
 };
 
-/// A file may hold any number; fmt knows the years that have four digits.
+/// Formats a time. The file may contain any number, but fmt supports only years of four digits.
 std::string utc_time(int64_t seconds) {
   constexpr int64_t kSecondsMax = 253'402'300'799;
   return fmt::format("{:%Y-%m-%d %H:%M}",
@@ -63,7 +63,7 @@ std::string origin_of(const TrendPoint& point, bool is_last) {
   return point.label.empty() ? time : time + " " + clipped(point.label, 60);
 }
 
-/// From the lowest value at the bottom to the highest at the top.
+/// Draws the values from the lowest at the bottom to the highest at the top.
 std::string trend_line(const std::vector<TrendPoint>& points, const TrendMetric& metric) {
   uint64_t least = UINT64_MAX, most = 0;
   for (const TrendPoint& point : points) {

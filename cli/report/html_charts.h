@@ -1,4 +1,4 @@
-// Private to this folder: charts as SVG that stands inside a page.
+// Private to this folder: charts as inline SVG.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace gpuemu::cli {
 
-/// A bar per number of a kernel that is not what it was, in per cent; "" when all are.
+/// Draws a bar, in per cent, for each metric of a kernel that changed; "" if none did.
 std::string trend_chart(const ArtifactDiffSummary& summary);
-/// A line per number of a kernel that was not always the same, oldest left, as rows of a table; ""
-/// where every number was.
+/// Draws, as rows of a table, a line for each metric of a kernel that changed over time, oldest
+/// left; "" if none did.
 std::string trend_lines(const std::vector<KernelTrend>& trends);
-/// A bar that is filled as far as `part` is of `all`. `name`: "yes" for what is good, "no".
+/// Draws a bar filled to `part` of `all`. `name` is "yes" for something good, otherwise "no".
 std::string share_bar(size_t part, size_t all, const char* name);
 
 }  // namespace gpuemu::cli

@@ -20,7 +20,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Whoever wants more reads the JSON.
+// The JSON has all of them.
 constexpr size_t kFindingsMax = 64;
 constexpr size_t kInputsShown = 3;
 constexpr size_t kWordsMax = 1200;
@@ -28,7 +28,7 @@ constexpr uint32_t kLinesAround = 5;
 
 std::string text(const std::string& words) { return markup(clipped(words, kWordsMax)); }
 
-/// What the sections of one page share.
+/// Data that the sections of one page share.
 struct Page {
   const CiRunSummary& summary;
   const CasePictures& pictures;
@@ -46,7 +46,7 @@ bool has_errors(const ErrorMap& map) {
   return std::ranges::any_of(map.cells, [](double cell) { return !(cell == 0); });
 }
 
-/// The inputs of the output's shape first: they line up with the error map.
+/// Shows inputs of the output's shape first, because they align with the error map.
 std::string input_figures(const ReproduceResultReply& picture) {
   std::vector<std::pair<std::string, const Tensor*>> inputs;
   for (const auto& [name, tensor] : picture.inputs) inputs.emplace_back(name, &tensor);
@@ -82,7 +82,7 @@ std::string case_figures(const ReproduceResultReply* picture) {
          figures + input_figures(*picture);
 }
 
-/// The charts of an op stand with the first of its findings.
+/// Returns the charts of an op, which appear with the first of its findings.
 std::string op_figures(const CiRunSummary& summary, const std::string& op) {
   std::vector<CaseSample> samples;
   for (const CiOp& one : summary.ops) {
@@ -91,7 +91,7 @@ std::string op_figures(const CiRunSummary& summary, const std::string& op) {
   return errors_by_size(samples) + errors_by_strategy(samples);
 }
 
-/// What is said of the lines of one file, by line.
+/// Remarks on the lines of one file, by line.
 using LineNotes = std::map<uint32_t, std::vector<std::string>>;
 
 LineNotes notes_of(const Page& page, const CiFinding& finding) {
@@ -140,7 +140,7 @@ std::string command(const std::string& words) {
   return fmt::format("<code class=\"copy\">{}</code>", text(words));
 }
 
-/// A row of the list of facts; the value is markup already.
+/// Formats a row of the list of facts; the value is markup already.
 std::string fact(const char* name, const std::string& value) {
   return value.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, value);
 }
@@ -179,7 +179,7 @@ std::string title_of(const CiFinding& finding) {
                      text(finding.op_name));
 }
 
-/// For reports that were made without pictures: the map that the run itself has kept.
+/// Returns the map stored by the run itself, for reports made without pictures.
 std::string worst_figures(const CiRunSummary& summary, const CasePictures& pictures) {
   const bool has_maps = std::ranges::any_of(
       pictures.cases, [](const auto& one) { return one.error_map && has_errors(*one.error_map); });
@@ -206,7 +206,7 @@ std::string section(const Page& page, size_t index, bool first_of_op) {
       source_section(page, finding), facts(finding, parts));
 }
 
-/// One line per finding, which leads to its section.
+/// Lists one line per finding, with a link to its section.
 std::string overview(const Page& page, size_t shown) {
   std::string rows;
   for (size_t i = 0; i < shown; ++i) {

@@ -1,4 +1,5 @@
-// Private to this folder: the faults of a run as sections of a page, their pictures first.
+// Private to this folder: the faults of a run as sections of a page, each beginning with its
+// pictures.
 #pragma once
 
 #include <string>
@@ -8,8 +9,8 @@
 
 namespace gpuemu::cli {
 
-/// One section per op, kind and line; "" without failing cases. Source files below `folder` are
-/// named relative to it.
+/// Returns one section per op, kind and line; "" without failing cases. Source files below `folder`
+/// are shown relative to it.
 std::string findings_sections(const CiRunSummary& summary, const CasePictures& pictures,
                               const std::string& folder);
 

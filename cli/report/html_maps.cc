@@ -1,4 +1,4 @@
-// Cells of equal strength are one path: a map of 48 by 48 cells takes a few kilobytes.
+// Draws cells of equal strength as one path: a map of 48 by 48 cells takes a few kilobytes.
 #include "cli/report/html_maps.h"
 
 #include <algorithm>
@@ -16,10 +16,10 @@ namespace {
 
 constexpr uint64_t kGridMax = 48;
 constexpr double kLeft = 46, kTop = 8, kPlot = 210, kCellMax = 24;
-constexpr double kLabelWidth = 96;  ///< Room for the name of an axis.
+constexpr double kLabelWidth = 96;  ///< Space for the name of an axis.
 constexpr double kScaleLeft = 14, kScaleWidth = 12, kScaleHeight = 96;
 constexpr int kLevels = 16;
-/// Errors span decades; those further below the largest look alike.
+/// Errors span many decades; errors further below the largest are drawn alike.
 constexpr double kDecadesShown = 6;
 
 /// A grid over the rows and columns of a tensor: all axes but the last are rows.
@@ -30,7 +30,7 @@ struct Grid {
   bool one_axis = false;
 };
 
-/// Where a grid stands in its figure, in pixels.
+/// The position of a grid in its figure, in pixels.
 struct Place {
   double cell_width, cell_height, width, height;
 
@@ -41,7 +41,7 @@ struct Place {
         height(cell_height * static_cast<double>(grid.rows)) {}
 };
 
-/// How a cell is drawn: a class of the page's style, and how strongly; level 0: not at all.
+/// How a cell is drawn: a class of the page's style, and its strength; level 0: not drawn.
 struct Ink {
   const char* name = "";
   int level = 0;
@@ -109,7 +109,7 @@ std::string cells_svg(const Grid& grid, const Place& place, InkOf ink_of) {
   return svg;
 }
 
-/// The frame with the first and the last index of both axes, and what the axes are.
+/// Draws the frame with the first and the last index of both axes, and the names of the axes.
 std::string axes_svg(const Grid& grid, const Place& place) {
   const double right = kLeft + place.width, bottom = kTop + place.height;
   std::string svg = fmt::format(
@@ -135,7 +135,8 @@ std::string axes_svg(const Grid& grid, const Place& place) {
   return svg + "\n";
 }
 
-/// Steps of colour from the top, with a text at the top, in the middle and at the bottom.
+/// Draws the colour scale from top to bottom, with texts at the top, in the middle and at the
+/// bottom.
 std::string scale_svg(const Place& place, const std::vector<Ink>& steps,
                       const std::vector<std::string>& texts, bool not_finite) {
   const double x = kLeft + std::max(place.width, kLabelWidth) + kScaleLeft;
@@ -166,7 +167,7 @@ std::string scale_svg(const Place& place, const std::vector<Ink>& steps,
   return svg + "\n";
 }
 
-/// Lines where a tile ends; none where they would lie closer than 4 pixels.
+/// Draws lines at the borders of tiles, unless they would be closer than 4 pixels.
 std::string tiles_svg(const Grid& grid, const Place& place, const Tile& tile) {
   const double across = place.width * static_cast<double>(tile.columns) /
                         static_cast<double>(std::max<uint64_t>(1, grid.of_columns));
@@ -193,7 +194,7 @@ std::string figure(const Grid& grid, const Place& place, const std::string& cont
   return svg_figure(height, content, label, caption);
 }
 
-/// Rows and columns of a tensor: all axes but the last are rows.
+/// Sets the rows and columns of a tensor: all axes but the last are rows.
 void set_extent(const Shape& shape, Grid& grid) {
   grid.of_columns = shape.empty() ? 1 : static_cast<uint64_t>(std::max<int64_t>(1, shape.back()));
   grid.of_rows = 1;
@@ -203,8 +204,8 @@ void set_extent(const Shape& shape, Grid& grid) {
   grid.one_axis = shape.size() < 2;
 }
 
-/// Each cell has the value of the largest magnitude among its elements; one that is not finite is
-/// larger than all.
+/// Returns a grid whose cells have the value of largest magnitude among their elements; values that
+/// are not finite count as larger than all others.
 Grid grid_of(const Tensor& tensor) {
   Grid grid;
   set_extent(tensor.shape, grid);
@@ -229,7 +230,8 @@ std::vector<Ink> steps_of(const char* name) {
   return steps;
 }
 
-/// How many of `threads` cover `size` in `blocks` steps.
+/// Returns how many elements of `size` one block covers, given `blocks` blocks of `threads`
+/// threads.
 uint64_t share_of(uint64_t size, uint64_t blocks, uint64_t threads) {
   if (blocks <= 1 || threads == 0) return size;
   const uint64_t least = (size + blocks - 1) / blocks;

@@ -1,4 +1,4 @@
-// Private to this folder: tensors as pictures, in SVG that stands inside a page.
+// Private to this folder: tensors as pictures in inline SVG.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,14 @@ struct Tile {
   uint64_t rows = 1, columns = 1;
 };
 
-/// The tile of a block of the last launch, where the shape of the grid tells it: x runs over
-/// columns and y over rows, or x over rows alone.
+/// Returns the tile of a block of the last launch, if the shape of the grid determines it: x runs
+/// over columns and y over rows, or x over rows only.
 std::optional<Tile> tile_of(const std::vector<ExportedLaunch>& launches, const Shape& shape);
 
-/// Where the errors of an output are, with axes, a scale and the tiles of the blocks; "" for a map
-/// without cells.
+/// Draws where the errors of an output are, with axes, a scale and the tiles of the blocks; "" for
+/// a map without cells.
 std::string error_figure(const ErrorMap& map, const std::optional<Tile>& tile);
-/// The values of an input, likewise; "" for a tensor without elements.
+/// Draws the values of an input in the same way; "" for a tensor without elements.
 std::string input_figure(const std::string& name, const Tensor& tensor);
 
 }  // namespace gpuemu::cli

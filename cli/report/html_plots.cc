@@ -16,11 +16,11 @@ namespace {
 constexpr double kAbove = 16, kRight = 332;
 constexpr double kMostShare = 1e300;
 
-/// The bars of a histogram from the left: no error, decades without a gap, not finite.
+/// The bars of a histogram, from the left: no error, decades without gaps, not finite.
 struct Bars {
   uint64_t zero = 0, not_finite = 0;
   int first = 0;                  ///< Exponent of the first decade.
-  std::vector<uint64_t> decades;  ///< Empty where every error is 0 or not finite.
+  std::vector<uint64_t> decades;  ///< Empty if every error is 0 or not finite.
 
   size_t size() const { return decades.size() + (zero > 0 ? 1 : 0) + (not_finite > 0 ? 1 : 0); }
 };
@@ -60,14 +60,14 @@ constexpr double kBarsLeft = 12, kBarsHeight = 110;
 struct BarRow {
   double step = 0;
   uint64_t most = 1;
-  bool counts = true;  ///< Wide enough for a number above each.
+  bool counts = true;  ///< Whether the bars are wide enough for a number above each.
 };
 
 std::string bar_svg(const BarRow& row, size_t at, uint64_t count, const char* name,
                     const std::string& label) {
   const double x = kBarsLeft + row.step * static_cast<double>(at);
   const double middle = x + row.step / 2;
-  // Few elements beside many stay visible.
+  // A few elements stay visible beside many.
   const double tall =
       count == 0
           ? 0
@@ -83,8 +83,8 @@ std::string bar_svg(const BarRow& row, size_t at, uint64_t count, const char* na
   return svg + "\n";
 }
 
-/// The axis of shares of the allowed error: decades, 1 in it; what is 0 or beyond stands at its
-/// ends.
+/// The axis for shares of the permitted error: decades that include 1; values of 0 or beyond the
+/// ends are drawn at the ends.
 struct ShareAxis {
   int first = -3, last = 1;
   double from = 0, to = 0;  ///< Pixels.
@@ -107,18 +107,18 @@ struct ShareAxis {
     const double part = (std::clamp<double>(decade, first, last) - first) / (last - first);
     return from + part * (to - from);
   }
-  /// "0.1x"; what is smaller than the lowest decade stands there too.
+  /// Returns "0.1x"; values below the lowest decade share its label.
   std::string text(int decade) const {
     const std::string bare = decade >= -2 && decade <= 2
                                  ? fmt::format("{:g}x", std::pow(10, decade))
                                  : fmt::format("1e{}x", decade);
     return decade == first ? "\u2264 " + bare : bare;
   }
-  /// Decades between labels.
+  /// Returns the number of decades between labels.
   int stride() const { return std::max(1, (last - first + 3) / 4); }
 };
 
-/// Dots that fall on each other once; failing ones on top.
+/// Draws coinciding dots once, with failing ones on top.
 class Dots {
  public:
   void add(double x, double y, bool passed) {

@@ -1,4 +1,5 @@
-// Private to this folder: the style of pages, by day and by night, from phones to wide screens.
+// Private to this folder: the style sheet of pages, for light and dark mode, from phones to wide
+// screens.
 #pragma once
 
 namespace gpuemu::cli {

@@ -49,7 +49,7 @@ SortedJson list_of(const std::vector<ConfigProblem>& problems) {
   return list;
 }
 
-/// Collects files, each once.
+/// A list of files, each once.
 class FileList {
  public:
   void add(const char* role, const std::string& path) {
@@ -106,7 +106,8 @@ Json tensors_json(const std::vector<TensorSpec>& tensors) {
   return list;
 }
 
-/// Whether the op is declared by its kernel's entry in [[kernels]], not by its own in [[ops]].
+/// Returns whether the op is declared by its kernel's entry in [[kernels]], not by its own in
+/// [[ops]].
 bool is_of_kernels_entry(const OpConfig& op, const Config& config) {
   const KernelConfig* kernel = config.find_kernel(op.name);
   return kernel != nullptr && kernel->line == op.line && kernel->file == op.file;

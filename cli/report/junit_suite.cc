@@ -9,7 +9,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Text of one failure; the readers of these files are web pages.
+// The length limit for the text of one failure; these files are shown on web pages.
 constexpr size_t kTextMax = 8192;
 
 std::string seconds(uint64_t milliseconds) {

@@ -1,4 +1,4 @@
-// Private to this folder: JUnit XML, suite by suite.
+// Private to this folder: writes JUnit XML, suite by suite.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace gpuemu::cli {
 
-/// Test cases of one suite with their counts. Every text may hold anything; times are in
+/// The test cases of one suite with their counts. Texts may contain anything; times are in
 /// milliseconds.
 class JunitSuite {
  public:
@@ -18,12 +18,12 @@ class JunitSuite {
   void failed(const std::string& name, uint64_t ms, const std::string& type,
               const std::string& message, const std::string& text);
   void skipped(const std::string& name, const std::string& why);
-  /// What the reader should know beside the tests.
+  /// Adds information for the reader that belongs to no test.
   void note(const std::string& text);
   size_t failures() const { return failures_; }
   size_t tests() const { return tests_; }
 
-  /// "" when it has no test.
+  /// Returns "" if it has no test.
   std::string xml() const;
 
  private:
@@ -34,7 +34,7 @@ class JunitSuite {
   uint64_t ms_ = 0;
 };
 
-/// The whole document; suites without a test are left out.
+/// Returns the whole document; suites without tests are omitted.
 std::string junit_document(const std::vector<JunitSuite>& suites, uint64_t duration_ms);
 
 }  // namespace gpuemu::cli

@@ -17,11 +17,11 @@
 namespace gpuemu::cli {
 namespace {
 
-// A source file that is no more than this is shown.
+// Larger source files are not shown.
 constexpr uintmax_t kSourceBytesMax = uintmax_t{16} << 20;
 constexpr size_t kQuoteMax = 100;
 
-/// One line of a file with the ways of its branches.
+/// One line of a file with the directions of its branches.
 struct Line {
   bool has_code = false;
   uint64_t hits = 0;
@@ -81,7 +81,7 @@ std::string summary_of(const KernelCoverageReply& coverage, const Files& files) 
       coverage.seed);
 }
 
-/// The line of the source without what surrounds it; "" where it cannot be read.
+/// Returns the trimmed line of the source; "" if it cannot be read.
 std::string quote(const Sources& sources, const std::string& file, uint32_t line) {
   const auto source = sources.find(file);
   if (source == sources.end() || line == 0 || line > source->second.size()) return "";
@@ -90,9 +90,10 @@ std::string quote(const Sources& sources, const std::string& file, uint32_t line
   return first == std::string::npos ? "" : clipped(text.substr(first), kQuoteMax);
 }
 
-/// What a way that nothing took means, in words.
+/// Describes a direction of a branch that was never taken.
 std::string missing_way(const BranchWay& way, const Line& line, const Sources& sources) {
-  if (line.ways_taken() == 0) return "";  // The line did not run at all, which is told.
+  // The line did not run at all, which is reported separately.
+  if (line.ways_taken() == 0) return "";
   std::string text = "never goes on";
   if (way.to_line > 0) {
     text += fmt::format(" at line {}", way.to_line);
@@ -113,7 +114,7 @@ std::string as_text(const KernelCoverageReply& coverage, const Config& config,
         text += fmt::format("{}:{}: never runs: {}\n", name, number, quote(sources, file, number));
         continue;
       }
-      std::set<std::string> told;  // Several branches of a line may miss the same way.
+      std::set<std::string> told;  // Several branches of a line may lack the same direction.
       for (const BranchWay* way : line.ways) {
         if (way->hits > 0) continue;
         const std::string why = missing_way(*way, line, sources);
@@ -132,7 +133,7 @@ std::string as_lcov(const KernelCoverageReply& coverage, const Config& config) {
     size_t found = 0, ran = 0, ways = 0, taken = 0;
     for (const auto& [number, line] : lines) {
       for (const BranchWay* way : line.ways) {
-        // "-" stands for a branch that was never come to.
+        // "-" means that the branch was never reached.
         const bool reached = line.ways_taken() > 0;
         text += fmt::format("BRDA:{},{},{},{}\n", number, way->branch, way->way,
                             reached ? std::to_string(way->hits) : "-");

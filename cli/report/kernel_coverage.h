@@ -1,4 +1,5 @@
-// What cases reached of one kernel: text, lcov, Codecov, JSON, a page with the source.
+// Reports what cases reached in one kernel: as text, lcov, Codecov, JSON, or a page with the
+// source.
 #pragma once
 
 #include <map>
@@ -10,14 +11,14 @@
 
 namespace gpuemu::cli {
 
-/// Texts of source files by name, in lines; files that cannot be read are absent.
+/// The lines of source files, by name; files that cannot be read are absent.
 using Sources = std::map<std::string, std::vector<std::string>>;
 
-/// Reads every file that the coverage names.
+/// Reads every file that the coverage refers to.
 Sources sources_of(const KernelCoverageReply& coverage);
 
-/// "text", "lcov", "codecov", "html" or "json". Names of files are relative to the project's
-/// folder where they lie in it.
+/// `format` is "text", "lcov", "codecov", "html" or "json". File names are relative to the
+/// project's folder if they are in it.
 std::string kernel_coverage_text(const KernelCoverageReply& coverage, const Config& config,
                                  const Sources& sources, const std::string& format);
 

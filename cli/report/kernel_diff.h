@@ -1,4 +1,4 @@
-// What two kernels do differently, for people.
+// Prints the differences between two kernels.
 #pragma once
 
 #include <ostream>

@@ -19,7 +19,7 @@ std::string joined(const std::vector<DType>& dtypes) {
   return text;
 }
 
-/// The dtypes that any variant computes for the first letter, in the order of their numbers.
+/// Returns the dtypes that any variant computes for the first type letter, in enumeration order.
 std::vector<DType> dtypes_of(const OpKind& op) {
   std::set<DType> all;
   for (const KernelVariant* variant : variants_here(op)) {

@@ -1,4 +1,4 @@
-// The built-in ops: what `gpuemu kernels` prints.
+// Prints built-in ops, for `gpuemu kernels`.
 #pragma once
 
 #include <ostream>
@@ -9,11 +9,11 @@
 
 namespace gpuemu::cli {
 
-/// One line per op.
+/// Prints one line per op.
 void print_ops(std::span<const OpKind* const> ops, std::ostream& out);
-/// Operands, attributes and variants of one.
+/// Prints operands, attributes and variants of one op.
 void print_op(const OpKind& op, std::ostream& out);
-/// {"ops": [...]}; docs/guides/builtin-kernels.md describes the members.
+/// Returns {"ops": [...]}; docs/guides/builtin-kernels.md describes the members.
 std::string ops_json(std::span<const OpKind* const> ops);
 
 }  // namespace gpuemu::cli

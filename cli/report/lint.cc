@@ -9,7 +9,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Machine code alone does not tell spills.
+/// Machine code alone does not show spills.
 bool knows_spills(const ArtifactMetrics& metrics) { return metrics.source != ArtifactSource::Sass; }
 
 std::string numbers_of(const CompiledMetrics& one, bool with_spills) {
@@ -86,7 +86,7 @@ bool is_measured(const LintResult& result) {
   return result.metrics.ptx.has_value() || !result.metrics.compiled.empty();
 }
 
-/// The verdict on one architecture; "" means all.
+/// Returns the verdict on one architecture; "" means all.
 const char* verdict_on(const std::string& arch, const LintResult& result) {
   const bool fails = std::ranges::any_of(result.violations, [&](const LintViolation& one) {
     return arch.empty() || one.arch.empty() || one.arch == arch;
@@ -156,7 +156,7 @@ void print_new_limits(const std::vector<LintResult>& results, std::ostream& out)
     out << fmt::format("\n# What {} has, to accept it:\n[kernels.artifact_checks]\n",
                        one_line(result.kernel_name));
     for (const auto& [check, value] : most) out << fmt::format("{} = {}\n", check, value);
-    // Rounded down, so that the number itself is within its limit.
+    // Rounded down, so that the measured value itself is within its limit.
     if (least_occupancy) {
       out << fmt::format("min_occupancy = {:.2f}\n", std::floor(*least_occupancy * 100) / 100);
     }

@@ -1,4 +1,4 @@
-// What `gpuemu lint` found, for people and for code scanning.
+// Reports the results of `gpuemu lint`, for users and for code scanning.
 #pragma once
 
 #include <ostream>
@@ -10,22 +10,21 @@
 
 namespace gpuemu::cli {
 
-/// One [PASS], [FAIL] or [ERROR] line per kernel and architecture with its violations below, checks
-/// that could not be made once each, and a summary. `details`: all that was counted as well.
-/// Kernels that are beyond a limit or could not be measured are also printed to `failing`.
+/// Prints one [PASS], [FAIL] or [ERROR] line per kernel and architecture with its violations below
+/// it, each check that could not be made once, and a summary. `details` adds everything that was
+/// counted. Kernels beyond a limit or without measurement are also printed to `failing`.
 void print_lint(const std::vector<LintResult>& results, bool details, std::ostream& out,
                 std::ostream* failing = nullptr);
 
-/// What accepts the numbers that are beyond a limit, as lines for gpuemu.toml; nothing where no
-/// number is.
+/// Prints lines for gpuemu.toml that accept the numbers beyond a limit; nothing if there are none.
 void print_new_limits(const std::vector<LintResult>& results, std::ostream& out);
 
-/// The numbers of one kernel, a line per architecture.
+/// Prints the metrics of one kernel, a line per architecture.
 void print_metrics(const ArtifactMetrics& metrics, bool details, std::ostream& out);
 
-/// SARIF 2.1.0: one result per violation and per kernel that could not be measured. A place is the
-/// kernel's source line where it is known, else its entry in gpuemu.toml, else the file; paths
-/// below `folder` are relative to it. `config` may be null.
+/// Returns SARIF 2.1.0 with one result per violation and per kernel that could not be measured. The
+/// location is the kernel's source line if it is known, otherwise its entry in gpuemu.toml,
+/// otherwise the file; paths below `folder` are relative to it. `config` may be null.
 std::string lint_sarif(const std::vector<LintResult>& results, const Config* config,
                        const std::string& folder);
 

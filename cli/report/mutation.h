@@ -1,4 +1,4 @@
-// What came of planted mistakes, for people.
+// Reports the results for planted mistakes.
 #pragma once
 
 #include <ostream>
@@ -7,7 +7,7 @@
 
 namespace gpuemu::cli {
 
-/// `all`: the mutants that were killed too, not the survivors alone.
+/// `all` includes the mutants that were killed, not only the survivors.
 void print_mutation(const MutationReportReply& report, bool all, std::ostream& out);
 
 }  // namespace gpuemu::cli

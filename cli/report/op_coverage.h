@@ -1,4 +1,4 @@
-// The report of op coverage in the formats of existing tools.
+// Reports op coverage in the formats of existing tools.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ struct OpCoverage {
       kernels;  ///< Kernels whose lines can be counted; used by the text format.
 };
 
-/// `format`: codecov, json or text.
+/// `format` is codecov, json or text.
 std::string op_coverage_text(const OpCoverage& coverage, const std::string& format);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// Private to this folder: names of ops, kernels and modes shared by the text and JSON reports.
+// Private to this folder: names of ops, kernels and modes that the text and JSON reports share.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace gpuemu::cli {
 
-/// The mode as `execution_mode` in gpuemu.toml spells it.
+/// Returns the mode as `execution_mode` in gpuemu.toml spells it.
 const char* mode_name(ExecutionMode mode);
 std::vector<std::string> dtype_names(const std::vector<DType>& dtypes);
-/// Names of the ops with this kernel among their variants.
+/// Returns the names of the ops that have this kernel among their variants.
 std::vector<std::string> ops_of_kernel(const KernelConfig& kernel, const Config& config);
-/// The file of a built-in variant, or the library that computes it.
+/// Returns the file of a built-in variant, or the library that computes it.
 std::string variant_source(const KernelVariant& variant);
 
 }  // namespace gpuemu::cli

@@ -12,9 +12,10 @@
 namespace gpuemu::cli {
 namespace {
 
-constexpr int64_t kListedMax = 32;   ///< Elements of a tensor that is written in full.
-constexpr int64_t kFewElements = 8;  ///< In full also where all are the same.
-constexpr size_t kAssignedMax = 16;  ///< Elements that differ from the others.
+constexpr int64_t kListedMax = 32;   ///< The most elements of a tensor that is printed in full.
+constexpr int64_t kFewElements = 8;  ///< Small enough to print in full even if all elements are
+                                     ///< equal.
+constexpr size_t kAssignedMax = 16;  ///< The most elements that differ from the usual value.
 
 std::string value_text(const Tensor& tensor, int64_t index) {
   const std::byte* at = tensor.data.data() + static_cast<size_t>(index) * byte_size(tensor.dtype);
@@ -24,14 +25,14 @@ std::string value_text(const Tensor& tensor, int64_t index) {
   const double value = read_as_double(tensor.dtype, at);
   if (std::isnan(value)) return "numpy.nan";
   if (std::isinf(value)) return value < 0 ? "-numpy.inf" : "numpy.inf";
-  // As few digits as give the number back in its own type.
+  // Uses the fewest digits that give the number back in its own type.
   std::string text = tensor.dtype == DType::Float64 ? fmt::format("{}", value)
                                                     : fmt::format("{}", static_cast<float>(value));
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }
 
-/// The elements from `first` on as nested lists along the axes from `axis` on.
+/// Returns the elements from `first` on as nested lists along the axes from `axis` on.
 std::string nested_text(const Tensor& tensor, size_t axis, int64_t& first) {
   if (axis == tensor.shape.size()) return value_text(tensor, first++);
   std::string text;
@@ -41,7 +42,7 @@ std::string nested_text(const Tensor& tensor, size_t axis, int64_t& first) {
   return "[" + text + "]";
 }
 
-/// "1, 5", of the element in row-major order.
+/// Returns the index, such as "1, 5", of an element in row-major order.
 std::string index_text(const Shape& shape, int64_t index) {
   std::vector<int64_t> places(shape.size());
   for (size_t axis = shape.size(); axis-- > 0; index /= shape[axis]) {
@@ -50,7 +51,7 @@ std::string index_text(const Shape& shape, int64_t index) {
   return fmt::format("{}", fmt::join(places, ", "));
 }
 
-/// The value that most elements have.
+/// Returns the value that most elements have.
 std::string usual_value(const Tensor& tensor) {
   std::map<std::string, int64_t> counts;
   for (int64_t i = 0; i < tensor.count(); ++i) ++counts[value_text(tensor, i)];
@@ -100,7 +101,7 @@ std::string inputs_for_python(const ValidationResult& result) {
   if (!result.repro_info || !result.repro_info->input_snapshot) return "";
   const auto inputs = decode_legacy_snapshot(*result.repro_info->input_snapshot);
   if (!inputs || inputs->empty()) return "";
-  // Without an indentation, which Python takes for a block.
+  // Not indented, because Python would take that for a block.
   std::string text = "  inputs, for Python:\nimport numpy\n";
   for (const auto& [name, tensor] : *inputs) {
     const std::string line = python_line(name, tensor);

@@ -1,4 +1,4 @@
-// JUnit XML of what `gpuemu run` found.
+// Writes the findings of `gpuemu run` as JUnit XML.
 #include <map>
 
 #include <fmt/core.h>
@@ -9,7 +9,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// The suites of a document, in their order there.
+/// The suites of a document, in order.
 enum class Group { Kernels, Tests, Calls };
 
 struct CaseKey {

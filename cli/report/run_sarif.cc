@@ -1,4 +1,4 @@
-// SARIF of what `gpuemu run` found.
+// Writes the findings of `gpuemu run` as SARIF.
 #include <algorithm>
 #include <ranges>
 
@@ -10,7 +10,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// The frames in the order of the calls.
+/// Returns the frames in the order of the calls.
 std::vector<SarifStep> flow_of(const char* what, const std::vector<RunFrame>& stack) {
   std::vector<SarifStep> steps;
   for (const RunFrame& frame : std::views::reverse(stack)) {
@@ -28,7 +28,8 @@ SarifPlace place_of(const RunFinding& finding) {
                                            : SarifPlace{frame->file, frame->line};
 }
 
-/// What tells findings of one kernel or call apart and stays when lines move.
+/// Returns text that distinguishes findings of one kernel or call and does not change when lines
+/// move.
 std::string code_of(const RunFinding& finding) {
   if (!finding.instruction.empty()) return finding.instruction;
   return finding.host.stack.empty() ? "" : finding.host.stack.front().function;

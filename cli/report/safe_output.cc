@@ -11,7 +11,7 @@ namespace {
 bool is_ascii(char letter) { return static_cast<unsigned char>(letter) < 0x80; }
 bool continues(char letter) { return (static_cast<unsigned char>(letter) & 0xc0) == 0x80; }
 
-/// Bytes of the character that begins so; 0: none does.
+/// Returns the length in bytes of a character that begins with `letter`; 0 if none does.
 size_t length_from(char letter) {
   const auto first = static_cast<unsigned char>(letter);
   if (first < 0xc2 || first > 0xf4) return 0;
@@ -40,7 +40,7 @@ bool SafeOutput::put(std::string_view text) {
   return to_.sputn(text.data(), count) == count;
 }
 
-/// What began like a character is none.
+/// Writes escapes for bytes that began like a character but are none.
 bool SafeOutput::give_up_begun() {
   const std::string bytes = std::move(begun_);
   begun_.clear();

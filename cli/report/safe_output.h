@@ -1,4 +1,4 @@
-// What reaches a terminal through an output stream, whatever names and messages hold.
+// Makes text for a terminal safe, whatever names and messages contain.
 #pragma once
 
 #include <streambuf>
@@ -7,13 +7,14 @@
 
 namespace gpuemu::cli {
 
-/// Passes text on to another buffer with what would make a terminal show something else than what
-/// is there written as an escape: characters that turn the direction of writing (U+202A to U+202E,
-/// U+2066 to U+2069) and the controls U+0080 to U+009F become "\u202e", such a byte that belongs to
-/// no character "\x9b". In JSON that is the same text: these characters stand in strings alone.
+/// Passes text on to another buffer. Characters that could make a terminal show something other
+/// than the text are escaped: those that change the direction of writing (U+202A to U+202E, U+2066
+/// to U+2069) and the control characters U+0080 to U+009F become "\u202e", and bytes that belong to
+/// no character become "\x9b". The meaning of JSON does not change, because these characters occur
+/// only in its strings.
 class SafeOutput : public std::streambuf {
  public:
-  /// `to` outlives it.
+  /// `to` must outlive it.
   explicit SafeOutput(std::streambuf& to) : to_(to) {}
   ~SafeOutput() override;
   SafeOutput(const SafeOutput&) = delete;

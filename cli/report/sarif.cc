@@ -1,4 +1,4 @@
-// SARIF of violations, and of everything that a CI run found.
+// Writes violations, and all findings of a CI run, as SARIF.
 #include "cli/findings/source_excerpt.h"
 #include "cli/report/ci_documents.h"
 #include "cli/report/ci_findings.h"
@@ -45,7 +45,8 @@ SarifPlace place_of(const std::string& op_name, const ValidationFailure* failure
   return {config.file.empty() ? "gpuemu.toml" : config.file, 1};
 }
 
-/// What tells faults of one kind in one op apart and stays when lines move: the text of the line.
+/// Returns text that distinguishes faults of one kind in one op and does not change when lines
+/// move: the source line.
 std::string code_of(const ValidationFailure& failure) {
   if (failure.source_line == 0) return failure.output;
   const auto lines = source_lines(failure.source_file, failure.source_line, 0);

@@ -18,11 +18,12 @@ using SortedJson = nlohmann::json;
 
 constexpr const char* kSchema =
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
-// What GitHub takes of one run; it refuses the whole file above it.
+// GitHub's limit for one run; it rejects the whole file above it.
 constexpr size_t kResultsMax = 5000;
 constexpr size_t kNotesMax = 1000;
 
-/// A relative reference below `folder`, else a file URL; blanks and the like are escaped.
+/// Returns a relative reference below `folder`, otherwise a file URL; blanks and similar characters
+/// are escaped.
 std::string uri_of(const std::string& file, const std::string& folder) {
   const std::filesystem::path path = std::filesystem::path(file).lexically_normal();
   const std::filesystem::path inside = path.lexically_relative(folder);
@@ -51,7 +52,7 @@ SortedJson location_of(const SarifStep& step, const std::string& folder) {
   return location;
 }
 
-/// A code flow with one thread: the steps in their order.
+/// Returns a code flow with one thread: the steps in order.
 SortedJson flow_of(const std::vector<SarifStep>& steps, const std::string& folder) {
   SortedJson locations = SortedJson::array();
   for (const SarifStep& step : steps) {
@@ -68,7 +69,7 @@ SortedJson suppressions_of(const std::string& accepted) {
   return made;
 }
 
-/// "validation/OutOfBounds" with what the kind means and what fixes it most often.
+/// Returns the rule "validation/OutOfBounds" with the meaning of its kind and the usual fix.
 SortedJson rule_of(const std::string& rule) {
   const std::string kind = rule.substr(rule.find('/') + 1);
   SortedJson made = {

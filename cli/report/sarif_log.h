@@ -1,4 +1,4 @@
-// Private to this folder: a SARIF 2.1.0 document in the form that code scanning services take.
+// Private to this folder: a SARIF 2.1.0 document in the form that code scanning services accept.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct SarifPlace {
   uint32_t line = 1;
 };
 
-/// One place on the way to a finding.
+/// One step on the way to a finding.
 struct SarifStep {
   SarifPlace place;
   std::string text;  ///< "launched at main"
@@ -22,14 +22,14 @@ struct SarifStep {
 
 struct SarifFinding {
   std::string rule;                            ///< "lint/ExcessiveRegisters"
-  std::string message;                         ///< Made one clean line.
+  std::string message;                         ///< Converted to one clean line.
   std::string name;                            ///< Name of the op or kernel.
-  SarifPlace place;                            ///< Without a file, the finding has its name alone.
-  std::string fingerprint, fingerprint_value;  ///< "kindAndKernel" and what it is.
+  SarifPlace place;                            ///< Without a file, the finding has only its name.
+  std::string fingerprint, fingerprint_value;  ///< For example "kindAndKernel" and its value.
   std::string level = "error";                 ///< Or "warning", "note".
   std::vector<std::vector<SarifStep>> flows = {};   ///< Stacks, each from the outermost call.
-  std::optional<SarifStep> related = std::nullopt;  ///< The other end of a pair.
-  /// Why the finding is accepted, "" when it is not; nothing where findings cannot be accepted.
+  std::optional<SarifStep> related = std::nullopt;  ///< The other access of a pair.
+  /// Why the finding is accepted, "" if it is not; nothing if findings cannot be accepted.
   std::optional<std::string> accepted = std::nullopt;
 };
 
@@ -39,7 +39,7 @@ class SarifLog {
   explicit SarifLog(std::string folder);
   ~SarifLog();
   void add(const SarifFinding& finding);
-  /// What the reader should know and no place has.
+  /// Adds information for the reader that belongs to no location.
   void note(const std::string& text);
   std::string text() const;
 

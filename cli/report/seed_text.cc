@@ -1,4 +1,4 @@
-// Works on the text, so that the order, the numbers and the line breaks of a document stay.
+// Works on the text, so that order, numbers and line breaks of a document do not change.
 #include "cli/report/seed_text.h"
 
 #include <algorithm>
@@ -9,14 +9,14 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// From `at` on, where the first character is that does not fit.
+/// Returns the position of the first character from `at` on that does not fit.
 template <typename Fits>
 size_t past(std::string_view text, size_t at, Fits fits) {
   while (at < text.size() && fits(text[at])) ++at;
   return at;
 }
 
-/// Behind the closing quote of the string that begins at `at`.
+/// Returns the position after the closing quote of the string that begins at `at`.
 size_t string_end(std::string_view json, size_t at) {
   for (++at; at < json.size() && json[at] != '"'; ++at) {
     if (json[at] == '\\') ++at;

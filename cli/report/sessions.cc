@@ -15,13 +15,14 @@ using Row = std::vector<std::string>;
 constexpr double kMillisecondsPerSecond = 1000;
 constexpr double kPercent = 100;
 
-/// How many columns a terminal gives it: each character one, whatever its bytes.
+/// Returns the number of terminal columns, counting one per character, whatever its bytes.
 size_t width_of(const std::string& text) {
   const auto begins = [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0U) != 0x80U; };
   return static_cast<size_t>(std::ranges::count_if(text, begins));
 }
 
-/// Columns as wide as their widest cell; the first cells on the left, numbers on the right.
+/// Formats columns as wide as their widest cell; the first `texts` cells left-aligned, numbers
+/// right-aligned.
 std::vector<std::string> table(const std::vector<Row>& rows, size_t texts) {
   std::vector<size_t> widths(rows.front().size(), 0);
   for (const Row& row : rows) {

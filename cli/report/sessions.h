@@ -1,4 +1,4 @@
-// What `gpuemu sessions` and `gpuemu top` show.
+// The tables of `gpuemu sessions` and `gpuemu top`.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace gpuemu::cli {
 
-/// A table with a heading, one line per session.
+/// Returns a table with a heading and one line per session.
 std::vector<std::string> session_lines(const std::vector<SessionInfo>& sessions);
-/// A table with a heading, one line per worker; none where there is no worker.
+/// Returns a table with a heading and one line per worker; empty if there are no workers.
 std::vector<std::string> remote_worker_lines(const std::vector<RemoteWorkerInfo>& workers);
-/// Devices, sessions and jobs.
+/// Returns tables of devices, sessions and jobs.
 std::vector<std::string> top_lines(const TopReply& top);
 
 }  // namespace gpuemu::cli

@@ -1,18 +1,18 @@
-// Private to this folder: parts of figures in SVG.
+// Private to this folder: parts of SVG figures.
 #pragma once
 
 #include <string>
 
 namespace gpuemu::cli {
 
-/// Width of every figure; pages scale them to what there is room for.
+/// Width of every figure; pages scale figures to the available space.
 inline constexpr double kFigureWidth = 340;
 
-/// `anchor`: "start", "middle" or "end".
+/// `anchor` is "start", "middle" or "end".
 std::string svg_text(double x, double y, const char* anchor, const std::string& text);
-/// A straight line of a class of the page's style.
+/// Draws a straight line in a class of the page's style.
 std::string svg_line(const char* name, double x1, double y1, double x2, double y2);
-/// `caption` is markup already, `label` is what a reader without eyes gets.
+/// `caption` is markup already; `label` is for screen readers.
 std::string svg_figure(double height, const std::string& content, const std::string& label,
                        const std::string& caption);
 

@@ -8,7 +8,7 @@ namespace {
 
 struct Tag {
   std::string_view word, colour;
-  bool leads_name = false;  ///< A name stands behind it, which is aligned.
+  bool leads_name = false;  ///< Whether an aligned name follows it.
 };
 constexpr Tag kTags[] = {
     {"[PASS]", "\x1b[32m", true}, {"[FAIL]", "\x1b[1;31m", true}, {"[ERROR]", "\x1b[1;31m", true},
@@ -18,13 +18,13 @@ constexpr Tag kTags[] = {
 constexpr std::string_view kPlain = "\x1b[0m";
 constexpr std::string_view kError = "\x1b[1;31m", kGutter = "\x1b[36m";
 constexpr size_t kTagWidth = 7;  // "[ERROR]"
-// A longer name moves what stands behind it, and only that.
+// A longer name shifts only what follows it on its line.
 constexpr size_t kNameMax = 32;
 constexpr size_t kIndent = 4;
-// On a narrower one nothing is gained by breaking lines.
+// On a narrower terminal, wrapping lines is useless.
 constexpr size_t kColumnsMin = 40;
 
-/// Columns of UTF-8 text, each character one wide.
+/// Returns the columns of UTF-8 text, counting one per character.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(std::ranges::count_if(
       text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xc0) != 0x80; }));
@@ -47,7 +47,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// "[PASS] name rest" in its parts; an empty name for other lines.
+/// The parts of "[PASS] name rest"; an empty name for other lines.
 struct Named {
   std::string_view tag, name, rest;
 };
@@ -74,7 +74,7 @@ std::string aligned(std::string_view line, size_t name_width) {
          std::string(parts.rest);
 }
 
-/// Where the first `columns` columns of the text end, in bytes.
+/// Returns the byte position after the first `columns` columns of the text.
 size_t bytes_of_columns(std::string_view text, size_t columns) {
   size_t at = 0;
   for (size_t seen = 0; at < text.size(); ++at) {
@@ -84,8 +84,8 @@ size_t bytes_of_columns(std::string_view text, size_t columns) {
   return at;
 }
 
-/// Where the line that begins with `from` is broken: at the last blank that fits, else at the first
-/// there is. npos: nowhere.
+/// Returns where a line that begins with `from` is wrapped: at the last blank that fits, otherwise
+/// at the first one. npos: nowhere.
 size_t break_at(std::string_view from, size_t columns) {
   if (width_of(from) <= columns) return from.npos;
   const size_t room = bytes_of_columns(from, columns);
@@ -93,7 +93,7 @@ size_t break_at(std::string_view from, size_t columns) {
   return fits == from.npos || fits == 0 ? from.find(' ', 1) : fits;
 }
 
-/// Breaks at blanks; a word that is longer than a line stays whole.
+/// Wraps at blanks; words longer than a line are not split.
 std::string broken(std::string_view line, size_t columns) {
   const size_t begin = std::min(line.find_first_not_of(' '), line.size());
   const std::string before(begin, ' ');

@@ -1,4 +1,4 @@
-// The text reports on a terminal: coloured, aligned, and broken where the terminal ends.
+// Formats text reports for a terminal: coloured, aligned, and wrapped at its width.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@ namespace gpuemu::cli {
 
 struct TerminalStyle {
   bool colours = false;
-  size_t columns = 0;  ///< 0: lines are not broken.
+  size_t columns = 0;  ///< 0: lines are not wrapped.
 };
 
-/// Lays out a report for a terminal, words unchanged. Names behind [PASS], [FAIL] and the like
-/// begin and end in one column, what follows a break is indented, verdicts have a colour. REQUIRES:
-/// no control characters but line breaks.
+/// Formats a report for a terminal without changing its words. Names after [PASS], [FAIL] and
+/// similar tags are aligned, continuation lines are indented, verdicts have a colour. REQUIRES: no
+/// control characters except line breaks.
 std::string for_terminal(std::string_view text, const TerminalStyle& style);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// Text renderers. Pure: reply in, lines out.
+// Text renderers without side effects: they convert replies to lines.
 #include "cli/report/text.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kElementsShown = 6;
 constexpr std::string_view kReason = "why";
-/// A limit above it, which few cases give, says nothing of the kernel.
+/// A larger limit, which results from few cases, says nothing about the kernel.
 constexpr double kTellingLimitMax = 0.5;
 std::string dims_text(const ReproductionInfo& info) {
   std::string text;
@@ -32,7 +32,7 @@ std::string broken_line(const OpTestReport& op) {
   return fmt::format("[ERROR] {} {}: {}\n", op.op_name, name_of(op.dtype), one_line(op_reason(op)));
 }
 
-/// What the verdict rests on beside a reference.
+/// Prints what the verdict is based on besides a reference.
 void print_basis(const OpTestReport& op, std::ostream& out) {
   for (const std::string& note : op.notes) out << "       " << one_line(note) << '\n';
   if (op.relations.empty()) return;
@@ -43,7 +43,7 @@ void print_basis(const OpTestReport& op, std::ostream& out) {
   out << "       relations, by cases: " << relations << '\n';
 }
 
-/// Settings in which passing cases fail, each with its first case.
+/// Prints settings in which passing cases fail, each with its first case.
 void print_fragile(const OpTestReport& op, std::ostream& out) {
   if (op.fragile_checked > 0 && op.fragile.empty()) {
     out << fmt::format("    fragile: none of {} passing cases\n", op.fragile_checked);
@@ -66,13 +66,13 @@ void print_fragile(const OpTestReport& op, std::ostream& out) {
   }
 }
 
-/// "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the line's end.
+/// Returns "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the end of the line.
 std::string fail_line(const OpTestReport& op) {
   return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases", op.op_name,
                      op.failures.front().seed, op.failed, op.cases, name_of(op.dtype));
 }
 
-/// What the first failing case says, behind that line.
+/// Returns the finding of the first failing case, for the end of that line.
 std::string first_finding(const OpTestReport& op) {
   const ValidationResult& first = op.failures.front();
   std::string where;
@@ -161,7 +161,7 @@ std::string search_line(const SearchReport& search) {
 
 namespace {
 
-/// Where the limit ends, when that is below the declared sizes.
+/// Describes up to which sizes the limit holds, if these are smaller than declared.
 std::string sizes_text(const Evidence& evidence) {
   std::vector<std::string> parts;
   for (const auto& [name, size] : evidence.up_to) {
@@ -243,7 +243,7 @@ void print_broken_ops(const TestReportReply& report, std::ostream& err) {
 
 namespace {
 
-/// What -v says of each op, in one line for all of them.
+/// Summarizes for all ops in one line what -v prints for each.
 std::string summed_up(const TestReportReply& report) {
   std::vector<const Evidence*> proofs;
   size_t notes = 0;
@@ -370,7 +370,7 @@ void print_inputs(const NamedTensors& inputs, std::ostream& out) {
 }
 
 namespace {
-/// "-" where there is nothing to divide.
+/// Returns "-" if `whole` is 0.
 std::string ratio(uint64_t part, uint64_t whole, const char* unit = "", double scale = 1) {
   if (whole == 0) return "-";
   return fmt::format("{:.1f}{}", scale * static_cast<double>(part) / static_cast<double>(whole),

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUsualArchitecture = "80";
 
-/// A word of the command line as an option and its value: "-arch=sm_80", or "-arch" "sm_80".
+/// An option of the command line and its value: "-arch=sm_80", or "-arch" "sm_80".
 struct Word {
   std::string option;
   std::optional<std::string> value;
@@ -40,7 +40,7 @@ std::string target(const std::string& number) {
   return fmt::format("arch=compute_{0},code=compute_{0}", number);
 }
 
-/// The number of "sm_80", "compute_80" or "lto_80"; nothing for other words.
+/// Returns the number in "sm_80", "compute_80" or "lto_80"; nothing for other words.
 std::optional<std::string> number_of_target(const std::string& text) {
   const size_t line = text.find('_');
   if (line == text.npos || !is_one_of(text.substr(0, line), {"sm", "compute", "lto"})) {
@@ -53,7 +53,7 @@ class Translation {
  public:
   explicit Translation(NvccArguments& into) : into_(into) {}
 
-  /// "arch=compute_80,code=[sm_80,compute_80]". PTX is kept for each of its targets.
+  /// Adds a target such as "arch=compute_80,code=[sm_80,compute_80]". PTX is kept for each target.
   void add_target(const std::string& value) {
     const size_t comma = value.find(",code=");
     const auto arch = split("-" + value.substr(0, comma)).value;
@@ -87,16 +87,16 @@ class Translation {
   std::vector<std::string> numbers_;
 };
 
-/// What the user's arguments say about what is added otherwise.
+/// The user's choices for options that are added otherwise.
 struct Choices {
   bool runtime = false, line_info = false;
   std::string arch;           ///< The value of --arch, -arch or --gpu-architecture.
-  bool is_arch_ours = false;  ///< It is that of --arch.
+  bool is_arch_ours = false;  ///< Whether it comes from --arch.
   std::vector<std::string> targets;
   std::string codes;  ///< The value of -code.
 };
 
-/// Sorts the arguments: those that concern targets go to `choices`, all others to `words`.
+/// Sorts the arguments: those about targets go to `choices`, all others to `words`.
 void sort_arguments(const std::vector<std::string>& given, std::vector<std::string>& words,
                     Choices& choices) {
   for (size_t i = 0; i < given.size(); ++i) {
@@ -126,7 +126,7 @@ void sort_arguments(const std::vector<std::string>& given, std::vector<std::stri
 Result<NvccArguments> nvcc_arguments(const std::vector<std::string>& given,
                                      const std::string& library_folder) {
   NvccArguments made;
-  // Machine code alone is what the user wants to see.
+  // With these options, the user wants to see machine code only.
   const auto is_cubin = [](const std::string& word) {
     return is_one_of(word, {"-cubin", "--cubin"});
   };
@@ -173,7 +173,7 @@ Result<std::string> find_nvcc(const std::map<std::string, std::string>& environm
   for (const std::string& folder : folders) {
     const std::string file = (fs::path(folder.empty() ? "." : folder) / "nvcc").string();
     std::error_code ignored;
-    // A link to this program is not the compiler.
+    // A link to this program is not the compiler itself.
     const fs::path real = fs::canonical(file, ignored);
     if (ignored || ::access(file.c_str(), X_OK) != 0 || fs::is_directory(real, ignored)) continue;
     if (real.parent_path() == fs::path(own_folder)) continue;

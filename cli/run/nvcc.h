@@ -1,5 +1,5 @@
-// Calls nvcc so that the program it builds runs on the emulator: PTX alone, and the runtime library
-// as a shared one.
+// Calls nvcc such that the program it builds runs on the emulator: with PTX only, and the runtime
+// library linked dynamically.
 #pragma once
 
 #include <map>
@@ -13,24 +13,24 @@ namespace gpuemu::cli {
 /// The arguments for nvcc, without its name.
 struct NvccArguments {
   std::vector<std::string> words;
-  std::vector<std::string> left_out;  ///< Targets of machine code that were given, as "sm_80".
+  std::vector<std::string> left_out;  ///< Requested targets of machine code that were dropped, such
+                                      ///< as "sm_80".
 };
 
 /// Adds -cudart=shared, -lineinfo, a target and an rpath of `library_folder` to the user's
-/// arguments where they do not choose otherwise, and takes targets of machine code away. `--arch
-/// sm_XX` is the target when the arguments have none; 80 without it. InvalidArgument for an
-/// architecture that is no sm_XX.
-/// Arguments with -cubin, which asks for machine code, stay as they are.
+/// arguments, unless these choose otherwise, and removes targets of machine code. If the arguments
+/// have no target, it is that of `--arch sm_XX`, by default 80. Arguments with -cubin, which
+/// requests machine code, are not changed. InvalidArgument for an architecture that is not sm_XX.
 Result<NvccArguments> nvcc_arguments(const std::vector<std::string>& given,
                                      const std::string& library_folder);
 
-/// Finds nvcc in PATH, or else in CUDA_HOME, CUDA_PATH or /usr/local/cuda. Programs in
-/// `own_folder` are passed over. NotFound when there is none.
+/// Finds nvcc in PATH, otherwise in CUDA_HOME, CUDA_PATH or /usr/local/cuda. Skips programs in
+/// `own_folder`. NotFound if there is none.
 Result<std::string> find_nvcc(const std::map<std::string, std::string>& environment,
                               const std::string& own_folder);
 
-/// Replaces this process by nvcc with these arguments; says on stderr what is left out. Returns
-/// only when that fails. `program_folder` is the folder of this program.
+/// Replaces this process by nvcc with these arguments; lists dropped targets on stderr. Returns
+/// only on failure. `program_folder` is the folder of this program.
 Error become_nvcc(const std::vector<std::string>& given,
                   const std::map<std::string, std::string>& environment,
                   const std::string& program_folder);

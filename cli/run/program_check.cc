@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where nvcc's host code registers its kernels with the runtime library.
+/// The section in which nvcc's host code registers its kernels with the runtime library.
 constexpr const char* kRegistration = ".nvFatBinSegment";
 constexpr const char* kRuntimeLibrary = "libcudart.so";
 constexpr const char* kOwnRuntimeLibraries[] = {"libcudart.so.12", "libcudart.so.13"};
 
-/// The file that a shell would run for this word; "" when there is none.
+/// Returns the file that a shell would run for this word; "" if there is none.
 std::string find_program(const std::string& command,
                          const std::map<std::string, std::string>& environment) {
   if (command.find('/') != command.npos) return command;
@@ -36,7 +36,7 @@ std::string find_program(const std::string& command,
   return "";
 }
 
-/// Reads the tables of an ELF file. What lies outside of the file reads as nothing.
+/// Reads the tables of an ELF file. Ranges outside the file read as empty.
 class ElfTables {
  public:
   explicit ElfTables(const std::string& path) : file_(path, std::ios::binary) {
@@ -63,7 +63,7 @@ class ElfTables {
       return one.sh_name < names_.size() && name == names_.data() + one.sh_name;
     });
   }
-  /// Whether it needs a library whose name begins like this.
+  /// Returns whether it needs a library whose name begins with `begin`.
   bool needs(const std::string& begin) {
     for (const Elf64_Shdr& section : sections_) {
       if (section.sh_type != SHT_DYNAMIC || section.sh_link >= sections_.size()) continue;
@@ -93,7 +93,7 @@ class ElfTables {
     if (!file_.read(reinterpret_cast<char*>(made.data()), bytes)) return {};
     return made;
   }
-  /// Ends with a zero, so that every name in it ends.
+  /// Appends a zero, so that every name in the text is terminated.
   std::string read_text(const Elf64_Shdr& section) {
     const std::vector<char> bytes = read<char>(section.sh_offset, section.sh_size);
     return std::string(bytes.begin(), bytes.end()) + '\0';

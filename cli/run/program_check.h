@@ -1,5 +1,4 @@
-// Looks at a program before it runs: whether our libcuda.so.1 can take the place of the driver in
-// it.
+// Checks, before a program runs, whether our libcuda.so.1 can replace the driver in it.
 #pragma once
 
 #include <map>
@@ -9,9 +8,9 @@
 
 namespace gpuemu::cli {
 
-/// Unsupported says why the program cannot run on the emulator and what helps: it is linked
-/// statically, it is setuid or setgid, or it contains NVIDIA's runtime library. What is no ELF file
-/// for this processor, such as a script, and what does not exist is let pass.
+/// Returns Unsupported with the reason and a remedy if the program cannot run on the emulator: it
+/// is linked statically, is setuid or setgid, or contains NVIDIA's runtime library. Accepts files
+/// that do not exist or are no ELF file for this processor, such as scripts.
 Status check_program(const std::string& command,
                      const std::map<std::string, std::string>& environment);
 

@@ -18,7 +18,7 @@ std::string python_package_root(const std::string& program_folder) {
 void add_python_start(std::map<std::string, std::string>& environment, const std::string& root,
                       const std::string& packages) {
   environment[kPreparedVariable] =
-      packages;  // gpuemu-run.pth of an installed package reads it too.
+      packages;  // gpuemu-run.pth of an installed package also reads it.
   const fs::path folder = fs::path(root) / "gpuemu/drop_in/start";
   std::error_code ignored;
   if (root.empty() || packages.empty() || !fs::is_directory(folder, ignored)) return;

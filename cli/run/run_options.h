@@ -24,13 +24,14 @@ struct RunOptions {
   bool torch_forced = false, no_torch = false, no_triton = false, no_numba = false;
 };
 
-/// InvalidArgument names the option, its value and what was expected.
+/// Converts the options to driver settings. InvalidArgument names the option, its value and what
+/// was expected.
 Result<DriverSettings> driver_settings(const RunOptions& options);
 
-/// What --fail-on lists.
+/// The contents of --fail-on.
 struct FailOn {
-  std::vector<std::string> kinds;  ///< Empty when all findings but notes count.
-  bool unmeasured = false;         ///< Modelled forms of instructions are findings, and count, too.
+  std::vector<std::string> kinds;  ///< Empty: all findings except notes count.
+  bool unmeasured = false;  ///< Whether modelled forms of instructions become findings that count.
 };
 /// InvalidArgument names an unknown kind.
 Result<FailOn> fail_on_of(const RunOptions& options);
@@ -46,7 +47,7 @@ std::map<std::string, std::string> program_environment(std::map<std::string, std
 /// Returns the Python packages to prepare, as in "torch,triton".
 std::string prepared_packages(const RunOptions& options);
 
-/// Returns the folder of our libcuda.so.1, next to that of the program gpuemu. NotFound says where
+/// Returns the folder of our libcuda.so.1, beside that of the program gpuemu. NotFound says where
 /// it was expected.
 Result<std::string> find_library_folder(const std::string& program_folder);
 

@@ -62,7 +62,7 @@ bool fits_file(const std::string& pattern, const std::string& file) {
   return fits(pattern, file) || (pattern.find('/') == pattern.npos && fits(pattern, name));
 }
 
-/// A finding that occurred in several tests has to be accepted in each.
+/// A finding that occurred in several tests must be accepted in each of them.
 bool fits_tests(const std::string& pattern, const std::vector<std::string>& tests) {
   if (tests.empty()) return fits(pattern, "");
   return std::ranges::all_of(tests, [&](const std::string& one) { return fits(pattern, one); });

@@ -1,4 +1,4 @@
-// Files for CI: what this repository's own templates are, pinned to this version.
+// Files for CI: this repository's own templates, pinned to this version.
 #pragma once
 
 #include <map>
@@ -6,7 +6,7 @@
 
 namespace gpuemu::cli {
 
-/// Path in the project -> text. `where` is "github" or "gitlab"; empty for others.
+/// Returns path in the project -> text. `where` is "github" or "gitlab"; empty for others.
 std::map<std::string, std::string> ci_files(const std::string& where, const std::string& version);
 
 }  // namespace gpuemu::cli

@@ -18,7 +18,7 @@ Result<fs::path> backup_path(const fs::path& file) {
   return error(ErrorCode::Io, "{} has {} backups; remove some", file.string(), kBackupsMax);
 }
 
-/// Undoes what it was told of unless it is told to keep it.
+/// Undoes the recorded changes, unless told to keep them.
 class Undo {
  public:
   ~Undo() {

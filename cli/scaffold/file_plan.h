@@ -1,4 +1,4 @@
-// Files that are to be written all together or not at all, and never over what is there.
+// Writes a set of files either completely or not at all, and never overwrites existing ones.
 #pragma once
 
 #include <filesystem>
@@ -17,11 +17,12 @@ struct FilePlan {
 
 struct WrittenFiles {
   std::vector<std::string> written;
-  std::map<std::string, std::string> backups;  ///< What was replaced -> where it is kept.
+  std::map<std::string, std::string> backups;  ///< Replaced file -> its backup.
 };
 
-/// InvalidArgument naming every file that exists, unless `force`: then each is first renamed to
-/// NAME.bak, NAME.bak2 and so on. Where a write fails, what was written is taken back.
+/// Writes the files. InvalidArgument lists every file that exists, unless `force` is set: existing
+/// files are then renamed to NAME.bak, NAME.bak2 and so on. If a write fails, all changes are
+/// undone.
 Result<WrittenFiles> write_files(const FilePlan& plan, bool force);
 
 }  // namespace gpuemu::cli

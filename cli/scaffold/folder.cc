@@ -12,11 +12,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a person would look through; beyond it the sources are somewhere else.
+// Limits of the search; in a larger folder, the sources are probably elsewhere.
 constexpr int kDepthMax = 4;
 constexpr size_t kFilesMax = 200, kHeadersMax = 2000;
 
-/// The list for files with this ending, and how many it takes.
+/// The list for files with this suffix, and its limit.
 struct Listed {
   std::string_view ending;
   std::vector<std::string> FoundFiles::* list;
@@ -31,7 +31,7 @@ constexpr Listed kListed[] = {
 bool is_skipped(const std::string& folder) {
   static constexpr std::string_view kNames[] = {"build", "node_modules", "__pycache__", "venv",
                                                 "third_party"};
-  // Where a database is kept, the kernels that it was compiled from lie beside it.
+  // The cache folder beside a database contains compiled kernels, not sources.
   return folder.starts_with(".") || folder.ends_with(".cache") ||
          std::ranges::find(kNames, folder) != std::end(kNames);
 }
@@ -48,7 +48,7 @@ void add_kernels(const std::string& text, const char* pattern, const std::string
   while (RE2::FindAndConsume(&rest, pattern, &name)) kernels.push_back({file, name});
 }
 
-/// A decorator, others below it, and the function.
+/// Matches a decorator, further ones below it, and the function.
 constexpr const char* kTriton =
     R"((?m)^[ \t]*@(?:triton\.)?jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(\w+))";
 constexpr const char* kNumba =

@@ -1,4 +1,4 @@
-// What a folder has that a project can be made of.
+// Finds the files in a folder that a project can be made of.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@ struct PythonKernel {
 
 struct FoundFiles {
   std::vector<std::string> cuda, ptx, headers;  ///< Relative to the folder, sorted.
-  std::string framework;                        ///< What Python files are for, "" where none says.
+  std::string framework;  ///< The framework that Python files use; "" if there is none.
   std::vector<PythonKernel> triton, numba;
 };
 
-/// Looks four folders deep, and not into those of builds and packages.
+/// Searches four folders deep, skipping folders of builds and packages.
 FoundFiles look_around(const std::filesystem::path& folder);
 
 }  // namespace gpuemu::cli

@@ -162,7 +162,7 @@ if __name__ == "__main__":
     print("ok")
 )py";
 
-/// Sentences for the head of a program: which kernels of the folder are not in it yet.
+/// Returns sentences for the top of a program that list the folder's kernels not used in it yet.
 std::string not_called_yet(const std::vector<PythonKernel>& found, const char* wrapper) {
   std::string text;
   for (const PythonKernel& kernel : found) {

@@ -1,4 +1,4 @@
-// What `gpuemu init` writes for Python: a program for each framework that runs as it is.
+// The Python files that `gpuemu init` writes: a runnable program for each framework.
 #pragma once
 
 #include <map>
@@ -9,8 +9,9 @@
 
 namespace gpuemu::cli {
 
-/// Path in the project -> text, beside gpuemu.toml. `framework` is pytorch, jax, tensorflow, triton
-/// or numba; empty for others. `found` kernels are named where the program is to be changed.
+/// Returns path in the project -> text, besides gpuemu.toml. `framework` is pytorch, jax,
+/// tensorflow, triton or numba; empty for others. The program mentions the `found` kernels where it
+/// must be changed.
 std::map<std::string, std::string> framework_files(const std::string& framework,
                                                    const std::vector<PythonKernel>& found);
 

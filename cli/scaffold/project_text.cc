@@ -7,7 +7,7 @@
 namespace gpuemu::cli {
 namespace {
 
-/// A basic string of TOML.
+/// Returns the text as a basic string of TOML.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char letter : text) {
@@ -33,8 +33,8 @@ std::string list_of(const std::vector<std::string>& texts) {
   return fmt::format("[{}]", joined(items));
 }
 
-/// What is proposed where nothing could be tried: matrices of a product are known by the names of
-/// their sizes; else all tensors are alike.
+/// Returns a shape if no trial was possible: matrices of a product are recognized by the names of
+/// their sizes; otherwise all tensors have the same shape.
 std::string usual_shape(const ProposedKernel& kernel, size_t tensor) {
   std::vector<std::string> dims = kernel.dims();
   if (dims.empty()) return std::string("[256]");
@@ -98,7 +98,7 @@ std::string launch_text(const ProposedKernel& kernel, const std::vector<std::str
                      joined(args));
 }
 
-/// What the kernel need not give twice.
+/// Describes results that need not be repeatable.
 std::string determinism_text(const ProposedKernel& kernel) {
   if (std::ranges::any_of(kernel.params, &ProposedParam::any_order)) {
     return "deterministic = false  # Keys take places in no fixed order.\n";

@@ -1,4 +1,4 @@
-// The texts of a new project: gpuemu.toml, reference scripts, CI, .gitignore.
+// The files of a new project: gpuemu.toml, reference scripts, CI, .gitignore.
 #pragma once
 
 #include <string>
@@ -14,18 +14,19 @@ struct ProjectText {
   std::vector<std::string> include_dirs = {};  ///< Relative to the project.
 };
 
-/// What is left out is named in comments.
+/// Kernels that were left out are mentioned in comments.
 std::string config_text(const ProjectText& project, const std::vector<ProposedKernel>& kernels,
                         const std::vector<LeftOut>& left_out = {});
-/// A function with the kernel's parameters that says what is to be written; it passes nothing.
+/// Returns a function with the kernel's parameters that explains what to write; it fails until
+/// then.
 std::string reference_text(const ProposedKernel& kernel);
-std::string reference_path(const ProposedKernel& kernel);  ///< "scripts/ref_NAME.py"
+std::string reference_path(const ProposedKernel& kernel);  ///< Such as "scripts/ref_NAME.py".
 
-/// An op whose output comes from the client: for projects of a framework without kernels.
+/// Returns an op whose output comes from the client, for projects of a framework without kernels.
 std::string client_config_text(const ProjectText& project);
 std::string client_reference_text();
 
-/// A kernel that works, with its reference: where there is nothing to start from.
+/// Returns a working kernel with its reference, for folders without any source.
 std::string example_kernel_text();
 std::string example_reference_text();
 ProposedKernel example_kernel();

@@ -26,7 +26,7 @@ std::string clean_text(const fs::path& file) {
   return text ? without_comments(*text) : std::string();
 }
 
-/// The entry for the kernel's first dtype: "softmax<float>".
+/// Returns the entry for the kernel's first dtype: "softmax<float>".
 std::string instance_of(const ProposedKernel& kernel) {
   const DType dtype = kernel.dtypes.empty()
                           ? DType::Float32
@@ -38,7 +38,7 @@ std::string instance_of(const ProposedKernel& kernel) {
   return entry;
 }
 
-/// The first line of what a compiler says, without the folder.
+/// Returns the first line of a compiler's output, without the folder.
 std::string first_line(std::string text, const fs::path& folder) {
   text.resize(std::min(text.find('\n'), text.size()));
   const std::string prefix = folder.string() + "/";
@@ -56,7 +56,7 @@ class Reader {
         dirs_.push_back(dir);
       }
     }
-    // Host code that launches a kernel may stand in another file.
+    // Host code that launches a kernel may be in another file.
     for (const std::vector<std::string>* list : {&files.cuda, &files.headers}) {
       for (const std::string& file : *list) {
         add_launches(file);
@@ -87,12 +87,12 @@ class Reader {
     }
     std::vector<ProposedKernel> proposed;
     for (const SourceKernel& kernel : scan_kernels(all)) {
-      // Another source includes the same header.
+      // Another source may include the same header.
       if (!seen_.insert(kernel.name + kernel.body).second) continue;
       std::string why;
       auto some = propose(kernel, context, file, why);
       if (some.empty()) {
-        // A type may be one of a header that is not there.
+        // The type may be declared in a header that is missing.
         const std::string missing = missing_header(path);
         out_.left_out.push_back({file + ": " + kernel.name, missing.empty() ? why : missing});
       }
@@ -105,7 +105,7 @@ class Reader {
     for (const std::string& dir : dirs_) {
       fs::path relative = fs::path(dir).lexically_relative(files_.folder);
       if (!relative.has_filename()) {
-        relative = relative.parent_path();  // Without a slash at its end.
+        relative = relative.parent_path();  // Removes a trailing slash.
       }
       const bool inside = !relative.empty() && *relative.begin() != "..";
       out_.include_dirs.push_back(inside ? relative.string() : dir);
@@ -131,14 +131,14 @@ class Reader {
     return compile_source(request);
   }
 
-  /// What to do about a header that the source includes and that is nowhere; "" where there is
-  /// none.
+  /// Describes what to do about a header that the source includes but that was not found; "" if
+  /// there is none.
   std::string missing_header(const fs::path& path) const {
     const auto plain = compiled(path, {});
     return plain ? "" : about_missing_header(plain.error().message);
   }
 
-  /// All of a source at once; where that fails, each by itself.
+  /// Tries all kernels of a source together; if that fails, each on its own.
   void try_all(const fs::path& path, std::vector<ProposedKernel> proposed) {
     std::vector<std::string> entries;
     for (const ProposedKernel& kernel : proposed) entries.push_back(instance_of(kernel));

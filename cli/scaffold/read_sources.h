@@ -1,4 +1,5 @@
-// Kernels of a folder's CUDA sources, with a configuration for each that was tried on the emulator.
+// Reads kernels from a folder's CUDA sources, and proposes for each a configuration that was tried
+// on the emulator.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +11,7 @@
 
 namespace gpuemu::cli {
 
-/// A kernel or a file of which nothing is written, and what to do about it.
+/// A kernel or a file that is left out, and what to do about it.
 struct LeftOut {
   std::string what;  ///< "src/k.cu: tiled"
   std::string why;
@@ -19,17 +20,17 @@ struct LeftOut {
 struct SourceKernels {
   std::vector<ProposedKernel> kernels;
   std::vector<LeftOut> left_out;
-  std::vector<std::string> include_dirs;  ///< Relative to the folder where they lie in it.
+  std::vector<std::string> include_dirs;  ///< Relative to the folder if they are in it.
 };
 
 struct SourceFiles {
   std::filesystem::path folder;
   std::vector<std::string> cuda;          ///< Relative to the folder.
   std::vector<std::string> headers;       ///< Likewise: .h, .cuh, .hpp.
-  std::vector<std::string> include_dirs;  ///< Folders that the user names, absolute.
+  std::vector<std::string> include_dirs;  ///< Absolute folders that the user gave.
 };
 
-/// `progress` is told which file is looked at, and stops the work where it returns false.
+/// Called with each file before it is read; returning false stops the work.
 using Progress = std::function<bool(const std::string& file)>;
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress);
 

@@ -1,4 +1,4 @@
-// Polling a job.
+// Polls a job.
 #include "cli/session/job.h"
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace {
 constexpr uint64_t kPollMs = 200;
 constexpr int kBarWidth = 24;
 
-/// `last`: the newest line of the job's log, if it has one.
+/// `last` is the newest line of the job's log, if there is one.
 void draw(Session& session, const JobStatusReply& status, const std::optional<JobLine>& last,
           const std::string& what) {
   if (!session.terminal) return;
@@ -35,7 +35,7 @@ void clear(Session& session) {
   if (session.terminal) session.err << "\r\x1b[K" << std::flush;
 }
 
-/// Gives the job a lease: it ends even where this process dies before it first asks for it.
+/// Gives the job a lease, so that it ends even if this process dies before its first poll.
 Request with_lease(Request request) {
   std::visit(
       [](auto& one) {
@@ -45,7 +45,7 @@ Request with_lease(Request request) {
   return request;
 }
 
-/// What ended the job early, as the daemon put it.
+/// Returns the daemon's reason why the job ended early.
 std::string incomplete_text(const Reply& reply) {
   return std::visit(
       [](const auto& one) -> std::string {
@@ -56,7 +56,7 @@ std::string incomplete_text(const Reply& reply) {
       reply);
 }
 
-/// Takes note of where the daemon says that kernels ran.
+/// Records where the daemon ran the kernels.
 void note_execution(Session& session, const Reply& result) {
   std::visit(
       [&](const auto& reply) {

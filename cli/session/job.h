@@ -1,5 +1,5 @@
-// Running a streamed request to its end: progress on a terminal, Ctrl-C cancels and keeps what was
-// found.
+// Runs a streamed request to its end: shows progress on a terminal; Ctrl-C cancels it but keeps the
+// results so far.
 #pragma once
 
 #include <string>
@@ -10,44 +10,44 @@ namespace gpuemu::cli {
 
 struct JobResult {
   Reply reply = OkReply{};
-  std::string json;  ///< The reply as the daemon wrote it.
+  std::string json;  ///< The reply as the daemon sent it.
   bool interrupted = false;
-  bool incomplete = false;  ///< Ended before its work was done, and not by Ctrl-C.
+  bool incomplete = false;  ///< Whether it ended before its work was done, other than by Ctrl-C.
 };
 
-/// Whether a job that Ctrl-C has cancelled is waited for, for what it found until then.
+/// Whether to wait for the results of a job that Ctrl-C has cancelled.
 enum class AfterCancel { Wait, Leave };
 
-/// `request` has stream set. `what` names the work in the progress line.
+/// Runs the request, which must have `stream` set. `what` names the work in the progress line.
 Result<JobResult> run_job(Session& session, const Request& request, const std::string& what,
                           AfterCancel after_cancel = AfterCancel::Wait);
 
-/// What is said when the daemon went away during `what`.
+/// Makes the error for a daemon that disappeared during `what`.
 Error lost_job(const std::string& what, const Error& why);
-/// Says on standard error that `what` did not do all its work, and why.
+/// Prints on standard error that `what` is incomplete, and why.
 void tell_incomplete(const JobResult& result, const std::string& what, Session& session);
 
-/// What a job ended with.
+/// The result of a job.
 template <class R>
 struct Finished {
   R reply;
   std::string json;
   bool interrupted = false, incomplete = false;  ///< As in JobResult.
 
-  /// The exit code of a command that would end with `code` if everything had run.
+  /// Returns the exit code of a command that would end with `code` if everything had run.
   ExitCode ended_with(ExitCode code) const {
     return interrupted ? ExitCode::Interrupted : incomplete ? ExitCode::Broken : code;
   }
 };
 
-/// For commands that are one job: starts a daemon if need be and runs `request` to its end. Nothing
-/// when it failed, which has been told. With AfterCancel::Leave an interrupted job is nothing too,
-/// and the exit code says so.
+/// For commands that consist of one job: starts a daemon if necessary and runs `request` to its
+/// end. Returns nothing on failure, which has been reported. With AfterCancel::Leave, an
+/// interrupted job also returns nothing, and sets the exit code.
 std::optional<JobResult> finish_any(Session& session, const Request& request,
                                     const std::string& what,
                                     AfterCancel after_cancel = AfterCancel::Wait);
 
-/// As finish_job() above, for a job whose reply is an R.
+/// Like finish_job() above, for a job whose reply is an R.
 template <class R>
 std::optional<Finished<R>> finish_job(Session& session, const Request& request,
                                       const std::string& what,

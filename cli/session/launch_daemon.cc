@@ -1,4 +1,4 @@
-// fork, setsid, exec; the daemon's first words go to a file beside its socket.
+// Uses fork, setsid and exec; the daemon's start messages go to a file beside its socket.
 #include "cli/session/launch_daemon.h"
 
 #include <algorithm>
@@ -22,16 +22,16 @@
 namespace gpuemu::cli {
 namespace {
 
-// More than a daemon says before it serves or gives up.
+// More than a daemon prints before it serves or gives up.
 constexpr size_t kStartWordsMax = 64 << 10;
 
 constexpr char kNone = 0, kUnknown = '?';
 
-/// The letter of /proc for what the process is doing; kNone when there is no such process.
+/// Returns the state letter of the process from /proc; kNone if there is no such process.
 char state_of(pid_t process) {
   const auto text = read_file(fmt::format("/proc/{}/stat", process), kStartWordsMax);
   if (!text) return text.error().code == ErrorCode::NotFound ? kNone : kUnknown;
-  // The name stands in parentheses and may hold any; the state is behind the last.
+  // The name is in parentheses and may contain any; the state follows the last one.
   const size_t name_end = text->rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= text->size()) return kUnknown;
   return (*text)[name_end + 2];
@@ -75,11 +75,11 @@ Result<Pipe> make_pipe() {
 
 struct Said {
   std::string text;
-  int exit_code = -1;  ///< -1 when a signal ended it.
+  int exit_code = -1;  ///< -1 if a signal ended it.
 };
 
-/// Runs the daemon's program to its end. Returns what it wrote to `descriptor` (1 or 2). It reads
-/// `input`, which must fit into a pipe.
+/// Runs the daemon's program to its end with `input`, which must fit into a pipe. Returns what it
+/// wrote to `descriptor` (1 or 2).
 Result<Said> run_program(const DaemonLaunch& launch, const std::vector<std::string>& options,
                          const std::string& input, int descriptor) {
   Pipe in = GPUEMU_TRY(make_pipe()), out = GPUEMU_TRY(make_pipe());
@@ -135,7 +135,7 @@ Result<pid_t> launch_daemon(const DaemonLaunch& launch) {
     }
     return daemon;
   }
-  // In the child, and in its child: nothing but system calls until exec.
+  // The child and its own child may only make system calls until exec.
   ::setsid();
   const pid_t daemon = ::fork();
   if (daemon != 0) {
@@ -191,7 +191,7 @@ std::optional<pid_t> daemon_behind(const std::string& db_path, const std::string
   const auto number = std::from_chars(lock->data(), end, process);
   if (number.ec != std::errc() || process <= 0) return std::nullopt;
   if (std::string_view(number.ptr, end) != " serves " + socket_path) return std::nullopt;
-  // The file outlives its daemon, and the number may have come to another process.
+  // The file outlives its daemon, and another process may have the same number now.
   const auto name = read_file(fmt::format("/proc/{}/comm", process), kStartWordsMax);
   if (!name || *name != "gpuemu-daemon\n" || !process_runs(process)) return std::nullopt;
   return process;

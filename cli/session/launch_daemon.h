@@ -1,4 +1,4 @@
-// Starting gpuemu-daemon detached from this terminal.
+// Starts gpuemu-daemon detached from this terminal.
 #pragma once
 
 #include <optional>
@@ -12,43 +12,45 @@
 namespace gpuemu::cli {
 
 struct DaemonLaunch {
-  std::string program_folder;  ///< gpuemu-daemon lies here, else in PATH.
+  std::string program_folder;  ///< The folder with gpuemu-daemon; otherwise it is searched for in
+                               ///< PATH.
   std::string working_folder;
-  std::string config_file;  ///< "" = found upwards from working_folder.
-  std::string socket_path;  ///< What it says while it starts goes to a file beside it.
-  bool no_workers = false;  ///< Where it is to serve.
+  std::string config_file;  ///< "": found by searching upwards from working_folder.
+  std::string socket_path;  ///< Start messages go to a file beside it.
+  bool no_workers = false;  ///< Start without worker processes.
 };
 
-/// GNU build id of the program that launch_daemon() starts; "" when that is not known.
+/// Returns the GNU build id of the program that launch_daemon() starts; "" if it is unknown.
 std::string daemon_build(const DaemonLaunch& launch);
 
-/// Returns at once with its process; whether it serves is for the caller to ask.
+/// Starts the daemon and returns its process immediately; the caller must check whether it serves.
 Result<pid_t> launch_daemon(const DaemonLaunch& launch);
 
-/// What the daemon that was started last wrote to its standard error; nothing when that is empty.
+/// Returns what the last started daemon wrote to its standard error; nothing if that is empty.
 std::optional<std::string> daemon_start_words(const std::string& socket_path);
 
-/// What is wrong with the database while no daemon has it open; nothing where it is whole.
+/// Returns the problem with the database while no daemon has it open; nothing if it is intact.
 std::optional<std::string> database_problem(const DaemonLaunch& launch);
 
-/// What the daemon's program answers, as the text of a reply, while no daemon has the database
-/// open: with the option --answer to the request `message`, or by itself, as with --repair.
+/// Returns the answer of the daemon's program, as the text of a reply, while no daemon has the
+/// database open: with the option --answer, to the request `message`; with others, such as
+/// --repair, without a request.
 Result<std::string> answer_without_daemon(const DaemonLaunch& launch,
                                           const std::vector<std::string>& options,
                                           const std::string& message);
 
-/// Whether there is such a process and it has not ended. One that nobody has waited for yet, as in
-/// containers whose first process waits for none, has ended.
+/// Returns whether the process exists and has not ended. Zombies, such as in containers whose init
+/// process does not wait for children, count as ended.
 bool process_runs(pid_t process);
 
-/// Whether a signal has stopped the process, as Ctrl-Z does.
+/// Returns whether a signal has stopped the process, as Ctrl-Z does.
 bool process_is_suspended(pid_t process);
 
-/// The daemon that the lock file of `db_path` names as the one behind `socket_path`, whether that
-/// socket is still there or not; nothing where it does not run.
+/// Returns the daemon that the lock file of `db_path` names as serving `socket_path`, whether or
+/// not that socket still exists; nothing if it is not running.
 std::optional<pid_t> daemon_behind(const std::string& db_path, const std::string& socket_path);
 
-/// Replaces this process by a daemon in the foreground. Returns only when that fails.
+/// Replaces this process by a daemon in the foreground. Returns only on failure.
 Status become_daemon(const DaemonLaunch& launch);
 
 }  // namespace gpuemu::cli

@@ -1,12 +1,12 @@
-// For commands that leave things as they found them.
+// Stops daemons of commands that must leave everything as they found it.
 #pragma once
 
 #include "cli/session/session.h"
 
 namespace gpuemu::cli {
 
-/// Ends the daemon that a command has started, whatever way the command is left; one that ran
-/// before stays.
+/// Stops the daemon that a command has started, however the command ends; a daemon that ran before
+/// is left alone.
 class OwnDaemon {
  public:
   explicit OwnDaemon(Session& session) : session_(session), own_(!session.daemon_answers()) {}

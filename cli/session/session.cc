@@ -1,4 +1,4 @@
-// Finding, starting and talking to the daemon.
+// Finds, starts and talks to the daemon.
 #include "cli/session/session.h"
 
 #include <algorithm>
@@ -22,13 +22,13 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kConnectTimeout{2'000};
-// Requests that run long are jobs; a plain one that takes a minute is broken.
+// Long requests are jobs; a plain request that takes minutes is stuck.
 constexpr std::chrono::milliseconds kRequestTimeout{120'000};
-// A daemon answers a ping in well under a millisecond; one that is just ending never does.
+// A daemon answers a ping in well under a millisecond; one that is shutting down never does.
 constexpr std::chrono::milliseconds kPingTimeout{3'000};
 constexpr std::chrono::milliseconds kStartPoll{20};
 
-/// Why the daemon must be restarted; "" when it fits.
+/// Returns why the daemon must be restarted; "" if it can be used.
 std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
                       const std::string& own_build) {
   if (served.version != GPUEMU_VERSION) {
@@ -37,7 +37,7 @@ std::string why_unfit(const DaemonStatusReply& served, const Config* wanted,
   if (!own_build.empty() && served.build != own_build) {
     return fmt::format("is another build of gpuemu {} (process {})", served.version, served.pid);
   }
-  // Outside of a project, and with an invalid gpuemu.toml, any daemon fits.
+  // Outside a project, and with an invalid gpuemu.toml, any daemon can be used.
   if (wanted == nullptr || wanted->file.empty()) return "";
   if (served.storage_path != wanted->db_path) {
     return fmt::format("keeps its database in {}, expected {}", served.storage_path,
@@ -102,7 +102,7 @@ std::optional<Config> Session::config() {
     return std::nullopt;
   }
   for (const ConfigProblem& warning : loaded.config->warnings) {
-    // Sizes that make every run slow are nobody's wish.
+    // Nobody intends sizes that make every run slow.
     if (verbose || warning.key.ends_with(".dims")) err << "warning: " << warning.text() << '\n';
   }
   return loaded.config;
@@ -139,7 +139,7 @@ Status Session::use_builtin_project() {
                installed.string());
 }
 
-/// Where programs and files are; the user's own places when the project's file is wrong.
+/// Returns the settings for locations; the user's defaults if the project's file is invalid.
 Result<Config> Session::programs_config() const {
   if (const ConfigResult& own = load(); own.config) return *own.config;
   ConfigSources without_project;
@@ -229,7 +229,8 @@ bool Session::daemon_answers() {
 
 Status Session::stop_daemon() {
   const Reply before = GPUEMU_TRY(call(DaemonStatusRequest{}));
-  // A daemon that ends may be gone before its answer is read; whether its process ends decides.
+  // A daemon that ends may disappear before its answer is read, so only the end of its process
+  // counts.
   const auto asked = call(ShutdownRequest{});
   if (!asked && asked.error().code != ErrorCode::Unavailable) return asked.error();
   client_.reset();
@@ -248,14 +249,15 @@ Status Session::stop_daemon() {
 
 Status Session::start_daemon() {
   client_.reset();
-  secret_.clear();  // It belongs to the daemon before.
+  secret_.clear();  // It belonged to the previous daemon.
   const std::string path = GPUEMU_TRY(socket_path());
   const pid_t daemon =
       GPUEMU_TRY(launch_daemon({program_folder, working_folder, config_file, path, no_workers}));
   const auto start = std::chrono::steady_clock::now();
   bool told = false;
   while (std::chrono::steady_clock::now() < start + kDaemonStartMax && !interrupted) {
-    const bool runs = process_runs(daemon);  // Before it is asked, so that it had its chance.
+    // Checked before the request, so that the daemon had its chance.
+    const bool runs = process_runs(daemon);
     const bool answers = daemon_answers();
     const auto words = answers || !runs ? daemon_start_words(path) : std::nullopt;
     if (answers) {
@@ -355,7 +357,7 @@ bool Session::is_other_default() {
   const auto reply = call(DaemonStatusRequest{});
   const auto* status = reply ? std::get_if<DaemonStatusReply>(&*reply) : nullptr;
   if (status == nullptr) return false;
-  tell_notes(*status);  // The daemon sends them once.
+  tell_notes(*status);  // The daemon sends them only once.
   return !path.empty() && status->config_path != path;
 }
 

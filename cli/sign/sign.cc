@@ -81,7 +81,7 @@ Result<std::string> block_of(const std::string& digest, const std::string& signa
       digest, signature, key);
 }
 
-/// `text` as a key; null when it is none.
+/// Parses `text` as a key; null if it is none.
 KeyPointer parse_key(const std::string& text, bool is_private) {
   const BioPointer bio(BIO_new_mem_buf(text.data(), static_cast<int>(text.size())));
   if (!bio) return nullptr;
@@ -90,7 +90,7 @@ KeyPointer parse_key(const std::string& text, bool is_private) {
   return key && EVP_PKEY_get_base_id(key.get()) == EVP_PKEY_ED25519 ? std::move(key) : nullptr;
 }
 
-/// The key as PEM.
+/// Returns the key as PEM.
 Result<std::string> pem_of(EVP_PKEY* key, bool is_private) {
   const BioPointer bio(BIO_new(BIO_s_mem()));
   const int written = !bio         ? 0
@@ -103,7 +103,7 @@ Result<std::string> pem_of(EVP_PKEY* key, bool is_private) {
   return std::string(data, static_cast<size_t>(bytes));
 }
 
-/// A file that nobody else can read at any moment; it must not be there yet.
+/// Writes a file that nobody else can read at any time; it must not exist yet.
 Status write_private(const fs::path& path, const std::string& text) {
   const UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!file) return error(ErrorCode::Io, "cannot write {}: {}", path.string(), strerror(errno));
@@ -133,7 +133,7 @@ Result<KeyPointer> create(const fs::path& secret, const fs::path& open) {
   return key;
 }
 
-/// Text inside the n-th <code> of the block.
+/// Returns the text inside the n-th <code> of the block.
 std::string field(const std::string& block, int number) {
   size_t at = 0;
   for (int i = 0; i <= number; ++i) {
@@ -147,7 +147,8 @@ std::string field(const std::string& block, int number) {
 bool verifies(EVP_PKEY* key, const Digest& digest, const std::string& signature_text) {
   const auto signature = decode_base64(signature_text);
   if (!signature || signature->size() != kSignatureBytes) return false;
-  if (encode_base64(*signature) != signature_text) return false;  // Another spelling of the same.
+  // A different encoding of the same signature.
+  if (encode_base64(*signature) != signature_text) return false;
   const ContextPointer context(EVP_MD_CTX_new());
   return context && EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key) == 1 &&
          EVP_DigestVerify(context.get(), reinterpret_cast<const unsigned char*>(signature->data()),
@@ -226,7 +227,7 @@ Result<SignatureCheck> verify_page(const std::string& page, const fs::path& publ
   const Digest digest = GPUEMU_TRY(sha256(page.data(), body));
   const std::string own = GPUEMU_TRY(fingerprint_of(key.get()));
   const std::string signature = field(block, 1);
-  // Nothing but the block may follow: it is not covered by the digest.
+  // Nothing may follow the block, because the digest does not cover it.
   const std::string expected = GPUEMU_TRY(block_of(hex(digest), signature, own));
   if (check.key != own) {
     check.why = fmt::format("another key signed it ({}); this one is {}", check.key, own);

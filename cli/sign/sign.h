@@ -13,18 +13,19 @@
 
 namespace gpuemu::cli {
 
-/// A private key with its public one.
+/// A private key with its public key.
 class SigningKey {
  public:
-  /// `folder`/sign-ed25519.sec (PKCS#8 PEM, mode 0600) and .pub (SPKI PEM); both are made when
-  /// neither is there. Corruption for a file that is no Ed25519 key, Io otherwise.
+  /// Loads `folder`/sign-ed25519.sec (PKCS#8 PEM, mode 0600) and .pub (SPKI PEM); creates both if
+  /// neither exists. Corruption for a file that is no Ed25519 key, Io for other errors.
   static Result<SigningKey> load_or_create(const std::filesystem::path& folder);
 
   SigningKey(SigningKey&&) noexcept;
   SigningKey& operator=(SigningKey&&) noexcept;
   ~SigningKey();
 
-  /// The page with marker and block in front of its "</body>". REQUIRES: it has no marker yet.
+  /// Returns the page with marker and block before its "</body>". REQUIRES: the page has no marker
+  /// yet.
   Result<std::string> sign(const std::string& page) const;
 
  private:
@@ -35,12 +36,12 @@ class SigningKey {
 
 struct SignatureCheck {
   bool valid = false;
-  std::string why;  ///< When it is not.
-  std::string key;  ///< SHA-256 of the public key that signed, as the page says.
+  std::string why;  ///< The reason if it is not valid.
+  std::string key;  ///< SHA-256 of the signer's public key, according to the page.
 };
 
-/// Whether the page is what the owner of the public key signed, to its last byte. InvalidArgument
-/// when the key cannot be read or is no Ed25519 key.
+/// Checks whether the owner of the public key signed exactly this page, to its last byte.
+/// InvalidArgument if the key cannot be read or is no Ed25519 key.
 Result<SignatureCheck> verify_page(const std::string& page,
                                    const std::filesystem::path& public_key);
 

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "local" of "local-0": the workers of a host have one name, with their number behind it.
+/// Returns "local" for "local-0": the workers of a host share a name, followed by their number.
 std::string host_of(const tape::Device& device) {
   const size_t dash = device.worker_id.rfind('-');
   return dash == std::string::npos ? device.worker_id : device.worker_id.substr(0, dash);
@@ -61,7 +61,7 @@ class Events {
     const Span span = spans_.of(line.pos);
     if (!span.begin_us) return;
     const std::string name = spans_.text(line);
-    // What no device does, such as freeing, is a mark on its host.
+    // Work that no device does, such as freeing, is a mark on its host.
     Json one = line.device ? event("X", name, row(*line.device)) : event("i", name, {{"pid", 1}});
     one["cat"] = name_of(line.kind);
     one["ts"] = *span.begin_us;
@@ -74,7 +74,7 @@ class Events {
     events_.push_back(std::move(one));
     if (line.kind == tape::Kind::Move) add_flow(line, span);
   }
-  /// An arrow from what put the tensor there to the move.
+  /// Adds an arrow from the operation that made the tensor there to the move.
   void add_flow(const tape::Queued& move, const Span& span) {
     for (const uint64_t pos : move.needs) {
       const tape::Queued* const writer = spans_.line(pos);
@@ -86,7 +86,8 @@ class Events {
       Json from = event("s", "move", row(*move.from));
       from["cat"] = "move";
       from["id"] = move.pos;
-      from["ts"] = static_cast<double>(*made.begin_us + *made.end_us) / 2;  // Within its bar.
+      // Inside the bar of that operation.
+      from["ts"] = static_cast<double>(*made.begin_us + *made.end_us) / 2;
       events_.push_back(std::move(from));
       Json to = event("f", "move", row(*move.device));
       to["cat"] = "move";

@@ -11,10 +11,10 @@
 namespace gpuemu::cli {
 namespace {
 
-/// A page with more of them opens slowly; the trace file has all.
+/// A page with more of them opens slowly; the trace file has all of them.
 constexpr size_t kBarsMax = 2000, kRowsMax = 1000;
 constexpr double kWidth = 1100, kLeft = 80, kRight = 12, kLane = 34, kBar = 24, kTop = 8;
-/// Narrower bars have no words.
+/// Narrower bars have no text.
 constexpr double kLetterWidth = 7;
 
 constexpr const char* kTraceStyle = R"(
@@ -26,7 +26,7 @@ rect.fetch{fill:#2b7a4b}rect.free{fill:#6e7781}.arrow{stroke:#b4570a;fill:none;s
 
 std::string cell(const std::string& text) { return markup(clean(text)); }
 
-/// The bars of devices over time.
+/// Draws the bars of devices over time.
 class Timeline {
  public:
   Timeline(const tape::Trace& trace, const Spans& spans) : trace_(trace), spans_(spans) {
@@ -111,7 +111,7 @@ class Timeline {
 
 using MarkupRow = std::vector<std::string>;  ///< Markup.
 
-/// The first kRowsMax rows; `row` makes the cells of one.
+/// Formats the first kRowsMax rows; `row` returns the cells of one.
 template <typename T, typename Row>
 std::string table(const char* title, const MarkupRow& heads, const std::vector<T>& values,
                   const Row& row) {

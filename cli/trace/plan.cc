@@ -13,7 +13,7 @@ bool is_own_leaf(const std::string& op) {
   return op == tape::kRandn || op == tape::kOnes || op == tape::kTensor;
 }
 
-/// Only names are judged: a plan may invent sizes and costs.
+/// Checks only the name: a plan may use fictitious sizes and costs.
 Status check_op(const OpRegistry& registry, const tape::Entry& entry) {
   if (is_own_leaf(entry.op)) {
     if (entry.inputs.empty()) return ok_status();
@@ -53,7 +53,7 @@ Result<tape::Trace> plan_tape(const std::string& json, const PlanOptions& option
   tape::Scheduler scheduler({.devices = devices_of(file, options),
                              .seed = options.seed.value_or(file.seed),
                              .policy = options.policy.value_or(file.policy)});
-  // In the order of their first entry, which decides between sessions that have used alike.
+  // In the order of their first entry, which decides between sessions with equal use.
   for (const tape::Entry& entry : file.input_tape) scheduler.set_weight(entry.session, 1);
   for (const tape::Session& one : file.sessions) scheduler.set_weight(one.name, one.weight);
   const OpRegistry registry = OpRegistry::with_builtins();

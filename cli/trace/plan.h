@@ -1,4 +1,4 @@
-// Schedules a tape on simulated time; runs nothing.
+// Schedules a tape in simulated time, without running anything.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace gpuemu::cli {
 
-/// What the command line says in place of the file.
+/// Options of the command line that override the file.
 struct PlanOptions {
-  std::optional<uint32_t> devices;    ///< So many equal ones.
+  std::optional<uint32_t> devices;    ///< This many equal devices.
   std::optional<uint64_t> memory_mb;  ///< MiB of each device; 0: no limit.
   std::optional<uint64_t> seed;
   std::optional<tape::Policy> policy;
 };
 
-/// `json` is an object with a list "input_tape"; it may be a trace. Without devices there is one.
-/// InvalidArgument names the entry or the member that is wrong.
+/// Plans a tape. `json` is an object with a list "input_tape"; it may be a trace. Without a list of
+/// devices there is one. InvalidArgument names the wrong entry or member.
 Result<tape::Trace> plan_tape(const std::string& json, const PlanOptions& options);
 
 }  // namespace gpuemu::cli

@@ -1,4 +1,4 @@
-// A trace for people and for viewers of traces. Pure functions.
+// Renders a trace for users and for trace viewers. No side effects.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace gpuemu::cli {
 
-/// Tick by tick: what each device does, moves, and what ended.
+/// Returns for each tick what each device does, the moves, and what ended.
 std::string trace_text(const tape::Trace& trace);
-/// Trace events as Chrome and Perfetto read them: a process for each host, a thread for each
-/// device, a flow for each move.
+/// Returns trace events for Chrome and Perfetto: a process for each host, a thread for each device,
+/// a flow for each move.
 std::string trace_chrome(const tape::Trace& trace);
-/// One page that needs nothing from elsewhere.
+/// Returns a self-contained page.
 std::string trace_html(const tape::Trace& trace);
 
 }  // namespace gpuemu::cli

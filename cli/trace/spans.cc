@@ -34,7 +34,7 @@ std::string Spans::text(const tape::Queued& line) const {
 }
 
 std::string Spans::text_of_first(const tape::Queued& line) const {
-  // With several sessions a name alone says too little.
+  // With several sessions, the name alone is ambiguous.
   const std::string id =
       trace_.sessions.size() > 1 ? line.session + "/" + line.id : std::string(line.id);
   switch (line.kind) {

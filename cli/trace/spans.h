@@ -1,4 +1,4 @@
-// Private to this folder: when each line of an output queue ran, and its words.
+// Private to this folder: when each line of an output queue ran, and its description.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 namespace gpuemu::cli {
 
 struct Span {
-  std::optional<uint64_t> begin_us, end_us;  ///< None where the trace's ticks do not say.
+  std::optional<uint64_t> begin_us, end_us;  ///< Absent if the trace's ticks do not show it.
 };
 
-/// What of a trace is looked up. The trace outlives it.
+/// Looks up parts of a trace, which must outlive it.
 class Spans {
  public:
   explicit Spans(const tape::Trace& trace);
 
   Span of(uint64_t pos) const;
-  /// Null where the trace does not have it.
+  /// Returns null if the trace does not have it.
   const tape::Queued* line(uint64_t pos) const;
   const tape::Entry* entry(uint64_t seq) const;
-  /// "run c = add(a, b)", "move b 1>0", "free a"; behind it which
-  /// attempt it is, if it is not the first.
+  /// Returns "run c = add(a, b)", "move b 1>0" or "free a", followed by the number of the attempt
+  /// if it is not the first.
   std::string text(const tape::Queued& line) const;
 
  private:
