@@ -28,6 +28,9 @@ MODULES = [("gpuemu", None),
            ("gpuemu.runtime", None),
            ("gpuemu.frameworks.base", ["FrameworkAdapter", "GradientChecker", "GradientReport"])]
 
+# Modules whose classes are parts of one that users know.
+PARTS = {"gpuemu.client.extras", "gpuemu.runtime.allocations", "gpuemu.runtime.device_calls"}
+
 
 class Raw(str):
     """Printed without quotes."""
@@ -53,7 +56,7 @@ def signature(value):
 
 def members(cls):
     """Public methods and properties that the class itself defines and documents or takes from a class of ours."""
-    extras = [base for base in cls.__bases__ if base.__module__ == "gpuemu.client.extras"]
+    extras = [base for base in cls.__mro__[1:] if base.__module__ in PARTS]
     for name, value in (pair for one in [*extras, cls] for pair in vars(one).items()):
         if name.startswith("_"):
             continue

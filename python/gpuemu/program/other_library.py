@@ -18,7 +18,7 @@ import gpuemu.runtime.registrations as registrations
 from gpuemu import runtime
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.errors import DeviceError, DeviceLostError, KernelError
-from gpuemu.runtime.tensors import numpy_type
+from gpuemu.runtime.shapes import numpy_type
 from gpuemu.tensors import Array
 
 MAIN = f"import sys; from {__name__} import _serve; _serve(*sys.argv[1:])"

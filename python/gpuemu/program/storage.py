@@ -8,7 +8,8 @@ from typing import Any
 from gpuemu import runtime
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.specs import Spec
-from gpuemu.runtime.tensors import Tensor, packed_strides
+from gpuemu.runtime.shapes import packed_strides
+from gpuemu.runtime.tensors import Tensor
 from gpuemu.tensors import Array
 
 

@@ -8,8 +8,10 @@ its first use.
         print(y.numpy())
 """
 
+from gpuemu.runtime.available import devices, dtypes, versions
+from gpuemu.runtime.calling import OpInfo, op_call, op_info, op_number, ops, pack, unpack
 from gpuemu.runtime.current import current_device, empty, range, set_current_device, tensor, zeros
-from gpuemu.runtime.device import Device, devices, dtypes, versions
+from gpuemu.runtime.device import Device
 from gpuemu.runtime.errors import (
     CaptureError,
     CompileError,
@@ -24,7 +26,6 @@ from gpuemu.runtime.errors import (
 from gpuemu.runtime.graphs import Graph
 from gpuemu.runtime.interop import as_tensor, from_dlpack, torch_stream
 from gpuemu.runtime.memory import Memory, MemoryInfo, MemoryStatistics
-from gpuemu.runtime.calling import OpInfo, op_call, op_info, op_number, ops, pack, unpack
 from gpuemu.runtime.registering import Launch, Registration, register_kernel, register_op
 from gpuemu.runtime.registrations import TensorSpec
 from gpuemu.runtime.streams import Event, Stream

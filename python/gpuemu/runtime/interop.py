@@ -9,6 +9,7 @@ import numpy as np
 from gpuemu import dtypes_generated
 import gpuemu.runtime.dlpack as dlpack
 import gpuemu.runtime.errors as errors
+import gpuemu.runtime.shapes as shapes
 import gpuemu.runtime.tensors as tensors
 from gpuemu.runtime.current import current_device
 from gpuemu.runtime.device import Device
@@ -43,8 +44,8 @@ def as_tensor(x: Any, *, device: Device | None = None, copy: bool | None = None)
 
 
 def _adopted(device: Device, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, is_readonly: bool, owner: Any) -> Tensor:
-    low, high = tensors._reach(shape, strides)
-    item = tensors._SIZES[dtype]
+    low, high = shapes.reach(shape, strides)
+    item = shapes.SIZES[dtype]
     begin, count = address + low * item, (high - low + 1) * item
     block = ForeignBlock(device, begin if count else 0, count, is_readonly, owner, f"adopted memory {dtype}{list(shape)}")
     return Tensor._made(device_memory(block, count, ""), address, shape, strides, dtype, is_readonly)
@@ -60,7 +61,7 @@ def _elements_of(kind: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int
         raise errors.InvalidArgumentError(f"dtype {kind.str if kind.name != 'bfloat16' else kind.name} is not one of a device: expected "
                                           f"{', '.join(dtypes_generated.DTYPES)} in the byte order of this machine")  # fmt: skip
     if strides is None:
-        return kind.name, tensors.packed_strides(shape)
+        return kind.name, shapes.packed_strides(shape)
     used = [0 if one <= 1 else step for one, step in zip(shape, strides)]
     if any(step % kind.itemsize for step in used):
         raise BufferError(f"the strides {strides} in bytes are not multiples of the {kind.itemsize} bytes of {kind.name}")

@@ -61,7 +61,7 @@ class _Owned(library.Unique):
 
 
 class Stream(_Owned):
-    """Work in order: Any.stream(), Device.default_stream. `with stream:` makes it the thread's current one."""
+    """Work in order: Device.stream(), Device.default_stream. `with stream:` makes it the thread's current one."""
 
     _destroy, _what = "gpuemu_stream_destroy", "stream"
 
@@ -154,7 +154,7 @@ class DefaultStream(Stream):
 
 
 class Event(_Owned):
-    """A point in the work of a stream: Any.event()."""
+    """A point in the work of a stream: Device.event()."""
 
     _destroy, _what = "gpuemu_event_destroy", "event"
 

@@ -106,7 +106,7 @@ class DispatchRecord:
 
 
 class DispatchLog(library.Unique):
-    """A record of each call as long as the block lasts: Any.dispatch_log()."""
+    """A record of each call as long as the block lasts: Device.dispatch_log()."""
 
     def __init__(self, device: Any, times: bool, records_max: int) -> None:
         self._device, self._times, self._max = device, times, records_max
@@ -191,7 +191,7 @@ class MemoryProfile:
 
 
 class Profile(library.Unique):
-    """Times ops and ranges as long as the block lasts, one at a time on a device: Any.profile(). Afterwards: ops, ranges,
+    """Times ops and ranges as long as the block lasts, one at a time on a device: Device.profile(). Afterwards: ops, ranges,
     kernels (by name), memory, notes (what is missing and why)."""
 
     def __init__(self, device: Any, counters: bool) -> None:

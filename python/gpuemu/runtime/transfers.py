@@ -1,7 +1,8 @@
-"""Content of the host as devices take it."""
+"""Content on its way between the host and a device."""
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from gpuemu import dtypes_generated
 from gpuemu import tensors as arrays
 import gpuemu.runtime.errors as errors
+import gpuemu.runtime.shapes as shapes
 from gpuemu.tensors import Array
 
 
@@ -60,3 +62,47 @@ def _converted(found: Array, what: str, dtype: str, converts: bool) -> Array:
         except ImportError:
             raise errors.InvalidArgumentError(f"{what}: rounding to bfloat16 needs the package ml_dtypes; give the bits as uint16") from None
     return found.astype(extra.bfloat16)
+
+
+def upload(tensor: Any, array: Array, stream: Any) -> None:
+    """Copies the array into the tensor, in the order of the stream. What is not pinned is copied first."""
+    device = tensor._device
+    if 0 in tensor._shape:
+        return
+    is_pinned = _is_pinned(tensor, array)
+    graph = stream._graph
+    if graph is not None and not is_pinned:
+        graph._abort()
+        raise errors.CaptureError(f"{graph.name} cannot capture a copy from memory of the host that is not pinned; the capture is over: "
+                                  "allocate(kind=\"pinned\") gives such memory")  # fmt: skip
+    if not tensor.is_contiguous:
+        packed = device.empty(tensor._shape, tensor._dtype, stream=stream)
+        upload(packed, array, stream)
+        tensor._copy_on_device(packed, stream)
+        return
+    data = array if is_pinned else array.copy()
+    device._check_on(stream, "gpuemu_memory_upload", tensor._address, data.ctypes.data, data.nbytes)
+    tensor._note_use(stream)
+    if graph is not None:
+        graph._hold(data)
+    else:
+        device._staging.keep(data, stream)
+
+
+def _is_pinned(tensor: Any, array: Array) -> bool:
+    begin, end = array.ctypes.data, array.ctypes.data + array.nbytes
+    pinned = dict(tensor._device._pinned)
+    return any(address <= begin and end <= address + size for address, size in pinned.items())
+
+
+def downloaded(stream: Any, address: int, shape: tuple[int, ...], dtype: str) -> Array:
+    """Row-major elements, behind the work of the stream."""
+    device = stream._device
+    whole: Array = np.empty(shape, shapes.numpy_type(dtype))
+    if 0 not in shape:
+        # The shorter way to the address is closed to types that are not NumPy's own.
+        seen: Any = whole
+        to = whole.__array_interface__["data"][0] if dtype == "bfloat16" else ctypes.addressof(ctypes.c_byte.from_buffer(seen))
+        device._check_on(stream, "gpuemu_memory_download", to, address, whole.nbytes)
+    device._wait_for(stream)
+    return whole

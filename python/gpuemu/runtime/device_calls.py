@@ -1,0 +1,137 @@
+"""Calls of the library for one device, and what its kernels did wrong."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+from gpuemu.device.places import Place
+import gpuemu.runtime.errors as errors
+import gpuemu.runtime.library as library
+import gpuemu.runtime.structs as structs
+from gpuemu.runtime.streams import Stream
+from gpuemu.runtime.tensors import Tensor
+
+FINDINGS_MAX = 64
+
+
+class DeviceCalls(library.Unique):
+    """The part of a Device that calls the library."""
+
+    is_emulator: bool
+
+    def __init__(self, context: library.Context) -> None:
+        self._context, self._library, self.name = context, context.library, context.name
+        self._lock = threading.RLock()
+        self._told: list[Place] = []  # What findings() tells next. Guarded by _lock.
+        self._captures = 0  # Of now. Guarded by _lock.
+        self._ops: dict[str, int] = {}
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether close() was called."""
+        return self._context.is_closed
+
+    def findings(self) -> list[Place]:
+        """What kernels did wrong since the last call, at most 64, notes among it; a GPU tells nothing."""
+        self._insist()
+        self._take_findings()
+        with self._lock:
+            told, self._told = self._told, []
+        return told
+
+    def _insist(self) -> None:
+        library.refuse_forked()
+        if self.is_closed:
+            raise errors.ReleasedError(f"the device {self.name} is closed")
+
+    def _check(self, function: str, *arguments: Any) -> None:
+        self._context.check(getattr(self._library, function), *arguments)
+
+    def _check_using(self, used: Sequence[Any], function: Any, *arguments: Any) -> None:
+        """The same. What another thread closed after it was looked at is a ReleasedError."""
+        try:
+            function(*arguments)
+        except errors.InvalidArgumentError as problem:
+            gone = next((one for one in used if one.is_closed), None)
+            if gone is None or isinstance(problem, errors.ReleasedError):
+                raise
+            raise errors.ReleasedError(f"{gone!r} was closed by another thread: {problem}") from None
+
+    def _check_on(self, stream: Stream, function: str, *arguments: Any) -> None:
+        """A call whose last argument is the stream."""
+        self._check_using([stream], self._check, function, *arguments, stream.handle)
+
+    def _wait_for(self, stream: Stream) -> None:
+        self._check_using([stream], self._wait, "gpuemu_stream_synchronize", stream.handle)
+
+    def _text(self, function: str, *arguments: Any) -> str:
+        return self._context.text(getattr(self._library, function), *arguments)
+
+    def _json(self, function: str, *arguments: Any) -> Any:
+        return json.loads(self._text(function, *arguments))
+
+    def _wait(self, function: str, *arguments: Any) -> None:
+        """A call that waits, and what kernels did before."""
+        try:
+            self._check(function, *arguments)
+            said = ""
+        except errors.DeviceError as problem:
+            if problem.code != "Launch":
+                raise
+            said = str(problem)
+        faults = [one for one in self._take_findings() if not one.is_note]
+        if faults and self._captures == 0:
+            # What was told now is not told by the next wait again.
+            for _ in range(FINDINGS_MAX):
+                if self._context.call(self._library.gpuemu_context_synchronize) != errors.LAUNCH:
+                    break
+        if said and not faults:
+            faults = [Place(kind="fault", message=said)]
+            with self._lock:
+                self._told = (self._told + faults)[:FINDINGS_MAX]
+        if faults:
+            raise errors.of_faults(faults)
+
+    def _take_findings(self) -> list[Place]:
+        text = self._text("gpuemu_findings_json") if self.is_emulator else "[]"
+        if text == "[]":
+            return []
+        found = errors.places_of(text)
+        with self._lock:
+            self._told = (self._told + found)[:FINDINGS_MAX]
+        return found
+
+    def _op_number(self, name: str) -> int:
+        number = self._ops.get(name)
+        if number is None:
+            found = ctypes.c_uint32()
+            self._check("gpuemu_op_find", name.encode(), ctypes.byref(found))
+            number = self._ops[name] = found.value
+        return number
+
+    def _issue(self, name: str, call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Stream,
+               function: str = "gpuemu_op_call", *further: Any) -> None:  # fmt: skip
+        """Makes a call of an op with these operands, and notes that its work uses them. further: arguments of `function`."""
+        used = []
+        for number, one in enumerate((*inputs, *outputs)):
+            block = one._memory._block
+            if block is None or one._memory.is_freed:
+                block = one._memory._live(f"{name}: {f'inputs[{number}]' if number < len(inputs) else f'outputs[{number - len(inputs)}]'}, the tensor")
+            used.append((one._memory, block))
+        for number, one in enumerate(outputs):
+            if one._readonly:
+                raise errors.InvalidArgumentError(f"{name}: outputs[{number}] is read-only; an output is written")
+        in_row, out_row = structs.operands(inputs), structs.operands(outputs)
+        call.op, call.stream = self._op_number(name), stream.handle
+        call.inputs, call.outputs = ctypes.addressof(in_row), ctypes.addressof(out_row)
+        call.input_count, call.output_count = len(inputs), len(outputs)
+        self._check_using([stream], self._check, function, ctypes.byref(call), *further)
+        graph = stream._graph
+        for owner, block in used:
+            block.used_by(stream)
+            if graph is not None:
+                graph._keep(owner, block)
