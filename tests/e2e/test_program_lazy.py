@@ -4,7 +4,7 @@ import pytest
 
 from test_programs import device, on_the_emulator, program, runtime  # noqa: F401
 from gpuemu.program.tape import TAPE
-from gpuemu.runtime.prepared import PreparedCalls
+from gpuemu.runtime.prepared import GRAPHS_MAX, PreparedCalls
 
 SHAPES = [(8, 6), (8,), (4, 8), (4,)]
 
@@ -46,7 +46,7 @@ def recurring(steps=12):
 
 
 def graphs():
-    return sum(len([one for one in bound.program.prepared._graphs.values() if one]) for bound in TAPE.plans.values() if bound.program.prepared)
+    return sum(len([one for one in bound.program.prepared._graphs.values() if one.graph]) for bound in TAPE.plans.values() if bound.program.prepared)
 
 
 def test_steps_that_are_launched_as_graphs_have_the_bits_of_single_calls(on_the_emulator, monkeypatch):
@@ -73,6 +73,64 @@ def test_graphs_keep_no_memory_of_tensors(on_the_emulator, monkeypatch):
     train(12), recurring()
     after = on_the_emulator.memory_statistics()
     assert (after.live, after.requested_bytes) == (before.live, before.requested_bytes)
+
+
+class Doubling:
+    """y = 2 x, prepared, on as many sets of memory as are asked for."""
+
+    def __init__(self, device, count):
+        self.device, self.calls = device, PreparedCalls(device)
+        self.calls.captures = True
+        self.pairs = [(device.tensor([float(i)]), device.zeros(1)) for i in range(count)]
+        self.calls.add("add", [("x", self.pairs[0][0]), ("x", self.pairs[0][0])], [("y", self.pairs[0][1])], 0, b"")
+
+    def run(self, index):
+        """Whether it was launched as a graph."""
+        x, y = self.pairs[index]
+        blocks, before = [x._memory._block, y._memory._block], set(self.calls._graphs)
+        assert self.calls.issue({"x": x.address, "y": y.address}, blocks, self.device.current_stream())[1] is None
+        assert y.numpy().tolist() == [2.0 * index]
+        return (x.address, y.address) in before
+
+
+def test_graphs_of_addresses_that_no_longer_come_give_way_to_those_that_do(device):
+    many = Doubling(device, 2 * GRAPHS_MAX)
+    for half in (range(GRAPHS_MAX), range(GRAPHS_MAX, 2 * GRAPHS_MAX)):
+        for _ in range(3):
+            found = [many.run(i) for i in half]
+        assert all(found) and len(many.calls._graphs) == GRAPHS_MAX
+    many.run(GRAPHS_MAX)
+    assert not many.run(0) and not many.run(0) and many.run(0)  # The least recently used of the second half went.
+    assert many.run(GRAPHS_MAX) and not many.run(GRAPHS_MAX + 1)
+
+
+def test_more_addresses_by_turns_than_there_are_graphs_do_not_push_each_other_out(device):
+    many = Doubling(device, GRAPHS_MAX + 3)
+    for _ in range(3):
+        for i in range(GRAPHS_MAX + 3):
+            many.run(i)
+    kept = dict.fromkeys(many.calls._graphs)
+    assert [many.run(i) for i in range(GRAPHS_MAX + 3)] == [True] * GRAPHS_MAX + [False] * 3 and dict.fromkeys(many.calls._graphs) == kept
+
+
+@pytest.mark.parametrize("moment", ["gpuemu_capture_begin", "gpuemu_op_calls", "gpuemu_capture_end"])
+def test_an_interrupt_leaves_no_stream_capturing(device, monkeypatch, moment):
+    one = Doubling(device, 1)
+    one.run(0)
+
+    def interrupted(function):
+        def call(*arguments):
+            function(*arguments)
+            raise KeyboardInterrupt  # As Ctrl-C does when a call of the library returns.
+
+        return call
+
+    with monkeypatch.context() as patched:
+        patched.setattr(device._library, moment, interrupted(getattr(device._library, moment)))
+        with pytest.raises(KeyboardInterrupt):
+            one.run(0)
+    assert device._captures == 0 and one.calls._own_stream.query()
+    assert [one.run(0) for _ in range(3)] == [False, False, True]
 
 
 def test_a_policy_and_a_log_see_the_calls_of_a_loop_that_was_captured(on_the_emulator, monkeypatch):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpuemu.errors import KernelError
 import gpuemu.runtime.errors as errors
@@ -17,6 +18,16 @@ from gpuemu.runtime.tensors import Tensor
 GRAPHS_MAX = 16  # Of one PreparedCalls. A loop has several addresses by turns.
 SEEN_MAX = 64  # Addresses that are remembered until they recur.
 RECURRENCES = 1  # So often the same addresses have to come back before they are worth a graph.
+
+Addresses = tuple[int, ...]
+
+
+class _Recurring(NamedTuple):
+    """What is known of addresses. graph: its handle; 0: it cannot be captured."""
+
+    times: int
+    last: int  # The number of the run that had them last.
+    graph: int = 0
 
 
 def order_behind(stream: Any, blocks: Sequence[Any]) -> None:
@@ -42,8 +53,9 @@ class PreparedCalls:
         self._stream = 0  # The handle that the calls have.
         self._places: dict[Any, list[structs.Operand]] = {}
         self._kept: list[Any] = []
-        self._seen: OrderedDict[tuple[int, ...], int] = OrderedDict()
-        self._graphs: dict[tuple[int, ...], int] = {}
+        self._runs = 0
+        self._seen: OrderedDict[Addresses, _Recurring] = OrderedDict()
+        self._graphs: OrderedDict[Addresses, _Recurring] = OrderedDict()  # The least recently used first.
         self._choices = -1  # The state of the device's choices that the graphs are of.
         self._own_stream: Any = None  # On which graphs are captured.
 
@@ -120,53 +132,76 @@ class PreparedCalls:
         if self._choices != device._choices:
             self._forget_graphs()
             self._choices = device._choices
+        self._runs += 1
         key = tuple(addresses.values())
-        found = self._graphs.get(key)
+        found = self._graphs.pop(key, None)
         if found is None:
-            times = self._seen.pop(key, 0) + 1
-            self._seen[key] = times
-            if len(self._seen) > SEEN_MAX:
-                self._seen.popitem(last=False)
-            found = 0
-            if times > RECURRENCES and len(self._graphs) < GRAPHS_MAX:
-                # One that cannot be captured is not tried again.
-                found = self._graphs[key] = self._captured(addresses)
-        return found
+            before = self._seen.pop(key, _Recurring(0, 0))
+            found = _Recurring(before.times + 1, self._runs)
+            if found.times <= RECURRENCES or not self._makes_room(before.last):
+                self._seen[key] = found
+                if len(self._seen) > SEEN_MAX:
+                    self._seen.popitem(last=False)
+                return 0
+            # One that cannot be captured is not tried again.
+            found = found._replace(graph=self._captured(addresses))
+        self._graphs[key] = found._replace(last=self._runs)
+        return found.graph
+
+    def _makes_room(self, last: int) -> bool:
+        """Whether there is room for the graph of addresses that were seen in that run before. The least recently used one goes, unless it
+        was used since: more sets of addresses that take turns than there is room for would be captured again and again."""
+        if len(self._graphs) < GRAPHS_MAX:
+            return True
+        key, oldest = next(iter(self._graphs.items()))
+        if oldest.last > last:
+            return False
+        del self._graphs[key]
+        self._destroy(oldest.graph)
+        return True
 
     def _captured(self, addresses: Mapping[Any, int]) -> int:
+        """The handle of a new graph; 0 where the device refuses."""
         device = self._device
+        device._captures_change(1)
         try:
             if self._own_stream is None or self._own_stream.is_closed:
                 self._own_stream = device.stream(non_blocking=True)
-            stream, graph = self._own_stream, ctypes.c_uint64()
-            device._check("gpuemu_capture_begin", stream.handle)
-        except errors.DeviceError:
-            return 0
-        device._captures_change(1)
-        try:
-            self._put(addresses, stream.handle)
-            context = device._context.enter()
-            try:
-                _, code = self._issue(context)
-            finally:
-                device._context.leave()
-            device._check("gpuemu_capture_end", stream.handle, ctypes.byref(graph))
-            if code:
-                device._check("gpuemu_graph_destroy", graph.value)
-            return 0 if code else graph.value
+            return self._captured_on(self._own_stream.handle, addresses)
         except errors.DeviceError:
             return 0
         finally:
             device._captures_change(-1)
 
-    def _forget_graphs(self) -> None:
-        graphs = [one for one in self._graphs.values() if one]
-        self._graphs, self._seen = {}, OrderedDict()
-        for one in graphs:
+    def _captured_on(self, stream: int, addresses: Mapping[Any, int]) -> int:
+        device, graph = self._device, ctypes.c_uint64()
+        self._put(addresses, stream)
+        try:
+            device._check("gpuemu_capture_begin", stream)
+            context = device._context.enter()
             try:
-                self._device._check("gpuemu_graph_destroy", one)
-            except errors.DeviceError:
-                return  # They are gone with their device.
+                _, code = self._issue(context)
+            finally:
+                device._context.leave()
+            device._check("gpuemu_capture_end", stream, ctypes.byref(graph))
+        except BaseException:  # Whoever presses Ctrl-C has a stream afterwards that captures nothing.
+            with contextlib.suppress(errors.DeviceError):
+                device._context.call(device._library.gpuemu_capture_end, stream, ctypes.byref(graph))
+            self._destroy(graph.value)
+            raise
+        if code:
+            self._destroy(graph.value)
+        return 0 if code else graph.value
+
+    def _destroy(self, graph: int) -> None:
+        if graph:
+            with contextlib.suppress(errors.DeviceError):  # It may be gone with its device.
+                self._device._check("gpuemu_graph_destroy", graph)
+
+    def _forget_graphs(self) -> None:
+        graphs, self._graphs, self._seen = self._graphs, OrderedDict(), OrderedDict()
+        for one in graphs.values():
+            self._destroy(one.graph)
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         if not is_finalizing() and not library.is_forked() and getattr(self, "_graphs", None):
