@@ -237,6 +237,23 @@ def test_an_exception_in_the_block_ends_the_capture(device):
         runtime.Graph(device, stream=device.default_stream).begin()
 
 
+def test_an_interrupt_as_a_capture_begins_ends_it(device, monkeypatch):
+    begin, stream = device._library.gpuemu_capture_begin, device.stream()
+
+    def interrupted(*arguments):
+        begin(*arguments)
+        raise KeyboardInterrupt  # As Ctrl-C does when a call of the library returns.
+
+    with monkeypatch.context() as patched:
+        patched.setattr(device._library, "gpuemu_capture_begin", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            runtime.Graph(device, stream=stream).begin()
+    assert stream.query()
+    with runtime.Graph(device, stream=stream) as again:
+        device.zeros(2, stream=stream)
+    assert again.is_ready
+
+
 def test_pinned_memory_is_captured_and_read_at_launch(device):
     pinned, x = device.allocate(8, kind="pinned"), runtime.empty(2)
     host = np.frombuffer(pinned, np.float32)

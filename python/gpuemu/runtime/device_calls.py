@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import threading
@@ -104,6 +105,18 @@ class DeviceCalls(library.Unique):
         with self._lock:
             self._told = (self._told + found)[:FINDINGS_MAX]
         return found
+
+    def _drop_capture(self, stream: int, graph: ctypes.c_uint64) -> None:
+        """Ends the capture of a stream, where there is one still, and forgets its graph, which may be here already."""
+        with contextlib.suppress(errors.DeviceError):
+            self._context.call(self._library.gpuemu_capture_end, stream, ctypes.byref(graph))
+        self._drop_graph(graph.value)
+
+    def _drop_graph(self, graph: int) -> None:
+        """Destroys a graph, if there is one. It may be gone with its device."""
+        if graph:
+            with contextlib.suppress(errors.DeviceError):
+                self._check("gpuemu_graph_destroy", graph)
 
     def _op_number(self, name: str) -> int:
         number = self._ops.get(name)

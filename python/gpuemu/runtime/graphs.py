@@ -74,9 +74,13 @@ class Graph(library.Unique):
         stream = self._given if self._given is not None else self._device.stream(non_blocking=True)
         if stream._graph is not None:
             raise errors.InvalidArgumentError(f"the stream is captured by {stream._graph.name} already")
-        self._device._check("gpuemu_capture_begin", stream._live())
-        if stream.handle == 0:
-            raise errors.InvalidArgumentError("the default stream cannot be captured; make a stream for it")
+        try:
+            self._device._check("gpuemu_capture_begin", stream._live())
+        except errors.DeviceError:
+            raise
+        except BaseException:  # Whoever presses Ctrl-C has a stream afterwards that captures nothing.
+            self._device._drop_capture(stream.handle, ctypes.c_uint64())
+            raise
         self._stream, self._state = stream, "capturing"
         self._join(stream)
         self._device._captures_change(1)

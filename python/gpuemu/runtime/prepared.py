@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import sys
 from collections import OrderedDict
@@ -157,7 +156,7 @@ class PreparedCalls:
         if oldest.last > last:
             return False
         del self._graphs[key]
-        self._destroy(oldest.graph)
+        self._device._drop_graph(oldest.graph)
         return True
 
     def _captured(self, addresses: Mapping[Any, int]) -> int:
@@ -185,23 +184,16 @@ class PreparedCalls:
                 device._context.leave()
             device._check("gpuemu_capture_end", stream, ctypes.byref(graph))
         except BaseException:  # Whoever presses Ctrl-C has a stream afterwards that captures nothing.
-            with contextlib.suppress(errors.DeviceError):
-                device._context.call(device._library.gpuemu_capture_end, stream, ctypes.byref(graph))
-            self._destroy(graph.value)
+            device._drop_capture(stream, graph)
             raise
         if code:
-            self._destroy(graph.value)
+            device._drop_graph(graph.value)
         return 0 if code else graph.value
-
-    def _destroy(self, graph: int) -> None:
-        if graph:
-            with contextlib.suppress(errors.DeviceError):  # It may be gone with its device.
-                self._device._check("gpuemu_graph_destroy", graph)
 
     def _forget_graphs(self) -> None:
         graphs, self._graphs, self._seen = self._graphs, OrderedDict(), OrderedDict()
         for one in graphs.values():
-            self._destroy(one.graph)
+            self._device._drop_graph(one.graph)
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         if not is_finalizing() and not library.is_forked() and getattr(self, "_graphs", None):
