@@ -219,3 +219,16 @@ def test_ops_are_checked_in_a_process_of_their_own_where_a_fault_takes_the_devic
         report = executor.check(CONTENT, save=tmp_path / "fault")
         assert (report.first.op, report.first.kind) == ("relu", "OutOfBounds") and not device.findings(), report.text()
     assert executor.check(CONTENT).passed
+
+
+def test_the_last_of_many_outputs_is_no_output_of_the_op_behind_it():
+    outputs = [f"y{i}" for i in range(17)]
+    with runtime.register_op("seventeen", ["x: T"], [f"{name}: T" for name in outputs], infer=lambda x: [x] * 17,
+                             reference=lambda x: {name: x + i for i, name in enumerate(outputs)}):  # fmt: skip
+        program.reset()
+        program.set_backend("numpy")
+        x = program.zeros(2)
+        for last, expected in ((True, 32.0), (False, 0.0), (True, 32.0)):
+            many, behind = program.call("seventeen", [x]), program.neg(x)
+            assert ((many[16] if last else behind) * 2.0).data.tolist() == [expected] * 2 and many[3].data.tolist() == [3.0] * 2
+        program.reset()

@@ -13,6 +13,8 @@ from typing import Any
 
 Preparation = Callable[[ModuleType], None]
 TO_INSTALL = {"numba.cuda": "pip install numba-cuda[cu13]", "torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu", "triton": "pip install triton"}
+# Options of `gpuemu run`.
+LEFT_AS_IT_IS = {"numba.cuda": "--no-numba", "torch": "--no-torch", "triton": "--no-triton"}
 _FRAMES = 3  # Frames of the import system between a finder and the import statement.
 
 
@@ -35,7 +37,9 @@ class _Loader(importlib.abc.Loader):
             self.then(module)
         except Exception as problem:
             name, version = module.__name__, getattr(module, "__version__", "")
-            raise ImportError(f"gpuemu cannot give {name} {version} the emulated GPU: {problem}; `gpuemu run --no-{name.partition('.')[0]}` leaves it as it is") from problem
+            option = LEFT_AS_IT_IS.get(name)
+            how = f"`gpuemu run {option}` leaves it as it is" if option else "install another version of it"
+            raise ImportError(f"gpuemu cannot give {name} {version} the emulated GPU: {problem}; {how}") from problem
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.own, name)

@@ -25,7 +25,6 @@ from gpuemu.tensors import Array
 PLANS_MAX = 64
 PENDING_MAX = 4096  # Calls that wait; a loop that reads nothing would grow without an end.
 WRITTEN_MAX = 4096  # Calls with other operands or attributes that are known; a loop whose shapes change would grow without an end.
-OUTPUTS_MAX = 16  # Of one op.
 
 _TOKENS = itertools.count(1)
 
@@ -344,7 +343,7 @@ def _key(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[Lazy
     add, at = parts.append, 0
     for call in calls:
         call.at = at
-        at += OUTPUTS_MAX
+        at += len(call.outputs)
         add(call.token)
         for one in call.inputs:
             if type(one) is tuple:
