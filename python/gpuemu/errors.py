@@ -178,7 +178,10 @@ class DeviceError(Exception):
 
 
 class DeviceLostError(DeviceError):
-    """The device's process ended; the next request starts another one."""
+    """A GPU is lost, or the device's process ended; the next request starts another process."""
+
+    def __init__(self, message: str, code: str = "Unavailable") -> None:
+        super().__init__(message, code)
 
 
 class LaunchError(ValueError):

@@ -69,7 +69,7 @@ def _insist_on_elements(value: Any, what: str) -> None:
     if inspect.iscoroutine(value):
         value.close()  # Python would warn of one that nothing awaits.
     if isinstance(value, (Awaitable, Iterator, AsyncIterator, Mapping, Set)) and not hasattr(value, "shape"):
-        raise TypeError(f"the {what} is a {type(value).__name__}, expected an array")
+        raise TypeError(f"the {what} is of type {type(value).__name__}, expected an array")
 
 
 def as_array(value: Any, what: str = "array") -> Array:

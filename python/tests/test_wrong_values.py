@@ -297,9 +297,9 @@ def test_coroutines_and_generators_are_told():
 
 def test_a_coroutine_that_is_refused_is_closed():
     made = later(np.ones(3))
-    with pytest.raises(TypeError, match="the output is a coroutine, expected an array"):
+    with pytest.raises(TypeError, match="the output is of type coroutine, expected an array"):
         judge.compare(made, np.ones(3))
     assert inspect.getcoroutinestate(made) == inspect.CORO_CLOSED
     for wrong in (map(abs, [1]), {1}, object(), (np.ones(2), np.ones(3))):
-        with pytest.raises(TypeError, match=f"the output is a {type(wrong).__name__}"):
+        with pytest.raises(TypeError, match=f"the output is of type {type(wrong).__name__}"):
             judge.compare(wrong, np.ones(3))

@@ -148,11 +148,11 @@ def test_printf_goes_to_the_output_and_a_profile_to_the_report(capsys, add):
 
 @pytest.mark.parametrize("args, said", [
     ((1000,), "takes 4 arguments .*add_param_0: u64.*, 1 are given"),
-    ((*arrays(), "many", 1.0), "argument 2 of 'add' is a str, its parameter is u32"),
-    ((*arrays(), 3.5, 1.0), "argument 2 of 'add' is a float, its parameter is u32"),
+    ((*arrays(), "many", 1.0), "argument 2 of 'add' is of type str, its parameter is u32"),
+    ((*arrays(), 3.5, 1.0), "argument 2 of 'add' is of type float, its parameter is u32"),
     ((*arrays(), 2**40, 1.0), "argument 2 of 'add' is 1099511627776, which does not fit into 4 bytes"),
     ((*arrays(), np.int64(2**40), 1.0), "argument 2 of 'add' is 1099511627776, which does not fit into 4 bytes"),
-    ((*arrays(), np.float32(3), 1.0), "argument 2 of 'add' is a float32, its parameter is u32"),
+    ((*arrays(), np.float32(3), 1.0), "argument 2 of 'add' is of type float32, its parameter is u32"),
     ((*arrays(), 3, np.float64(0.1)), r"argument 3 of 'add' is .*0.1.*, which f32 cannot hold.*numpy.float32\(value\)"),
     ((*arrays(), 3, 2**24 + 1), "argument 3 of 'add' is 16777217, which f32 cannot hold: the nearest is 16777216"),
     ((*arrays(), 3, np.int32(2**24 + 1)), "argument 3 of 'add' is .*16777217.*, which f32 cannot hold"),

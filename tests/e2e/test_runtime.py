@@ -381,10 +381,10 @@ def test_numbers_that_c_does_not_hold_are_refused(device, call, error):
 
 
 @pytest.mark.parametrize(("call", "raises", "says"), [
-    (lambda one: runtime.op_call("relu", [], [], device=3), TypeError, "device is a int"),
-    (lambda one: runtime.unpack("rmsnorm", 2 * 256 + 1, "1234"), TypeError, "data is a str"),
-    (lambda one: runtime.unpack("rmsnorm", "1", b"1234"), TypeError, "schema_id is a str"),
-    (lambda one: runtime.Graph(3), TypeError, "device is a int"),
+    (lambda one: runtime.op_call("relu", [], [], device=3), TypeError, "device is of type int"),
+    (lambda one: runtime.unpack("rmsnorm", 2 * 256 + 1, "1234"), TypeError, "data is of type str"),
+    (lambda one: runtime.unpack("rmsnorm", "1", b"1234"), TypeError, "schema_id is of type str"),
+    (lambda one: runtime.Graph(3), TypeError, "device is of type int"),
 ])  # fmt: skip
 def test_what_is_of_another_type_is_a_type_error(device, call, raises, says):
     with pytest.raises(raises, match=says):

@@ -59,7 +59,7 @@ def test_a_moved_file_is_named_where_it_lies_now(compilers, cache, saw, tmp_path
         {name: value for name, value in saw.items() if name.endswith("_wrong")}
 
 
-@pytest.mark.parametrize("call, said", [("no array", "argument 'x' of 'add' is a str"),
+@pytest.mark.parametrize("call, said", [("no array", "argument 'x' of 'add' is of type str"),
                                         ("left out", "called without n; its parameters are (x, y, out, n, BLOCK"),
                                         ("left out, with rules", "called without n; its parameters are"),
                                         ("no kernel", "is no @triton.jit kernel"),

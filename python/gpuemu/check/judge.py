@@ -63,9 +63,9 @@ def array_of(given: Any, what: str) -> Array:
     try:
         made = tensors.as_array(given, what)
     except ValueError:  # NumPy on parts that do not fit together.
-        raise TypeError(f"the {what} is a {type(given).__name__} whose parts differ in shape, expected one array") from None
+        raise TypeError(f"the {what} is of type {type(given).__name__} whose parts differ in shape, expected one array") from None
     if made.dtype == object and not made.shape and not hasattr(given, "dtype"):
-        raise TypeError(f"the {what} is a {type(given).__name__}, expected an array")
+        raise TypeError(f"the {what} is of type {type(given).__name__}, expected an array")
     return made
 
 

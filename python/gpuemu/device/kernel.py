@@ -194,7 +194,7 @@ class Kernel:
         elif isinstance(value, float) and param.type == "b16":
             made = _float(value, "f16", said)
         else:
-            raise LaunchError(f"{said} is a {type(value).__name__}, its parameter is {param.type or f'{param.bytes} bytes'}; "
+            raise LaunchError(f"{said} is of type {type(value).__name__}, its parameter is {param.type or f'{param.bytes} bytes'}; "
                               "give an array, a number, a NumPy scalar or the bytes of a structure")  # fmt: skip
         if len(made) != param.bytes:
             raise LaunchError(f"{said} has {len(made)} bytes, its parameter has {param.bytes} ({param.type or 'a structure'})")

@@ -245,7 +245,7 @@ def _torch(value: Any, name: str) -> View:
         start = storage.data_ptr()
         end, address = start + storage.nbytes(), start + tensor.storage_offset() * kind.itemsize
     except (RuntimeError, NotImplementedError) as problem:  # Raised by fake tensors and inside vmap.
-        raise LaunchError(f"{what} is a {type(value).__name__} without memory of its own: {problem}") from None
+        raise LaunchError(f"{what} is of type {type(value).__name__} without memory of its own: {problem}") from None
     if tensor.device.type == "cpu":
         return View(name, kind, tuple(tensor.shape), strides, address, start, end, _host_bytes, _write_host, owner=tensor)
     if tensor.device.type != "cuda":

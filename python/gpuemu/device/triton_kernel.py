@@ -146,7 +146,7 @@ class TritonKernel:
             return "i32" if -(2**31) <= int(value) < 2**31 else "i64" if int(value) < 2**63 else "u64"
         if isinstance(value, (float, np.floating)):
             return "fp32"
-        raise LaunchError(f"argument '{name}' of '{self.function.__name__}' is a {type(value).__name__}; give an array or a number")
+        raise LaunchError(f"argument '{name}' of '{self.function.__name__}' is of type {type(value).__name__}; give an array or a number")
 
     def _kernel(self, values: dict[str, Any], types: dict[str, str], options: dict[str, Any]) -> tuple[Kernel, Any]:
         """Compiled once per types, constants and options."""

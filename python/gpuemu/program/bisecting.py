@@ -103,7 +103,7 @@ def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side
     if variants is not None:
         for one in variants:
             if not isinstance(one, Mapping):
-                raise TypeError(f"bisect: variants has a {type(one).__name__} in it, expected two dicts from op to variant")
+                raise TypeError(f"bisect: variants has a value of type {type(one).__name__}, expected two dicts from op to variant")
             for op in one:
                 runtime.op_info(op)  # Raises NotFoundError for what is no op.
         return _Side(variants[0], None), _Side(variants[1], None)

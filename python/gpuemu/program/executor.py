@@ -49,9 +49,9 @@ class Executor:
     def __init__(self, graph: IRGraph, device: runtime.Device | None = None, *, passes: Sequence[str] = (), plan: BindingPlan | None = None,
                  policy: Any = None) -> None:  # fmt: skip
         if not isinstance(graph, IRGraph):
-            raise TypeError(f"graph is a {type(graph).__name__}, expected an IRGraph")
+            raise TypeError(f"graph is of type {type(graph).__name__}, expected an IRGraph")
         if device is not None and not isinstance(device, runtime.Device):
-            raise TypeError(f"device is a {type(device).__name__}, expected a runtime.Device or None")
+            raise TypeError(f"device is of type {type(device).__name__}, expected a runtime.Device or None")
         self._graph = graph
         self._lowered = graph.lower(passes=passes)
         self._plan = graph.bind(self._lowered) if plan is None else plan
@@ -106,7 +106,7 @@ class Executor:
             if role == "constant":
                 raise BindError(f"'{name}' is a constant, which has storage of its own")
             given = tensor if isinstance(tensor, Tensor) else runtime.as_tensor(tensor, device=self._device)
-            given._memory._live(f"'{name}': the tensor")
+            given._memory._live(f"the tensor for '{name}'")
             self._insist_fits(name, vid, role, given)
             root = self._plan.storage(vid)
             self._storage.put(root, given if root == vid else given.view(self._plan.specs[root].shape))

@@ -46,7 +46,7 @@ class Allocations(DeviceCalls):
         if kind not in memory.KINDS:
             raise errors.InvalidArgumentError(f"kind is '{kind}', expected one of {', '.join(memory.KINDS)}")
         if not isinstance(name, str):
-            raise TypeError(f"name is a {type(name).__name__}, expected a str")
+            raise TypeError(f"name is of type {type(name).__name__}, expected a str")
         chosen, made = self._stream(stream), ctypes.c_void_p()
         try:
             if count > BYTES_MAX:

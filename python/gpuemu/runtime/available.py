@@ -31,7 +31,7 @@ def properties() -> structs.DeviceProperties:
 def devices(backend: str | None = None) -> list[DeviceInfo]:
     """What can be opened, GPUs first, without opening it. backend: "cuda" or "emulator", only those."""
     if backend is not None and not isinstance(backend, str):
-        raise TypeError(f"backend is a {type(backend).__name__}, expected \"cuda\", \"emulator\" or None")
+        raise TypeError(f"backend is of type {type(backend).__name__}, expected \"cuda\", \"emulator\" or None")
     loaded, count = library.load(), ctypes.c_uint32()
     wanted = None if backend is None else backend.encode()
     loaded.check(loaded.gpuemu_device_count(wanted, ctypes.byref(count)))
@@ -68,7 +68,7 @@ def architecture(arch: Any) -> int:
     if isinstance(arch, int) and not isinstance(arch, bool):
         return arch
     if not isinstance(arch, str):
-        raise TypeError(f"arch is a {type(arch).__name__}, expected a text such as \"sm_80\"")
+        raise TypeError(f"arch is of type {type(arch).__name__}, expected a text such as \"sm_80\"")
     number = arch.removeprefix("sm_")
     if not number.isdigit():
         raise errors.InvalidArgumentError(f"arch is '{arch}', expected a text such as \"sm_80\"")

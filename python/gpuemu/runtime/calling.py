@@ -83,7 +83,7 @@ def ops() -> list[str]:
 def op_number(name: str) -> int:
     """A number that op_call takes in place of the name, in this process. Raises NotFoundError."""
     if not isinstance(name, str):
-        raise TypeError(f"name is a {type(name).__name__}, expected a str")
+        raise TypeError(f"name is of type {type(name).__name__}, expected a str")
     number = _numbers.get(name)
     if number is None:
         _any_device()._op_number(name)  # Refuses what is no op.
@@ -113,7 +113,7 @@ def _info_on(device: Device, name: str) -> OpInfo:
     if known is not None:
         return known
     if not isinstance(name, str):
-        raise TypeError(f"name is a {type(name).__name__}, expected a str")
+        raise TypeError(f"name is of type {type(name).__name__}, expected a str")
     told = device._json("gpuemu_op_json", device._op_number(name))
     made = OpInfo(
         name=told["name"], summary=told["summary"], inputs=_operands(told["inputs"]), outputs=_operands(told["outputs"]),
@@ -144,7 +144,7 @@ def pack(op: str, attrs: Mapping[str, Any] | None, *, variant: str | None = None
     """Attributes as op_call takes them packed: the schema's id, and the bytes. None: defaults."""
     attrs = {} if attrs is None else attrs
     if not isinstance(attrs, Mapping):
-        raise TypeError(f"attrs is a {type(attrs).__name__}, expected a dict")
+        raise TypeError(f"attrs is of type {type(attrs).__name__}, expected a dict")
     return _packed_by(op, _schema_of(op, variant), attrs)
 
 
@@ -165,7 +165,7 @@ def packed(what: str, dtype: str, value: Any) -> bytes:
     """One attribute. Raises TypeError or InvalidArgumentError, which begin with `what`."""
     is_whole = "int" in dtype
     if not isinstance(value, (int, float)) and not hasattr(value, "__index__" if is_whole else "__float__"):
-        raise TypeError(f"{what} is a {type(value).__name__}, expected {dtype}")
+        raise TypeError(f"{what} is of type {type(value).__name__}, expected {dtype}")
     if is_whole and int(value) != value:
         raise errors.InvalidArgumentError(f"{what} is {value}, expected a whole number ({dtype})")
     try:
@@ -178,9 +178,9 @@ def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
     """The attributes in packed bytes; those that a shorter schema does not have are defaults."""
     info = op_info(op)
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"data is a {type(data).__name__}, expected bytes")
+        raise TypeError(f"data is of type {type(data).__name__}, expected bytes")
     if not isinstance(schema_id, int):
-        raise TypeError(f"schema_id is a {type(schema_id).__name__}, expected an int")
+        raise TypeError(f"schema_id is of type {type(schema_id).__name__}, expected an int")
     schemas = [info.schema, *(one.schema for one in info.variants)]
     # A version of a variant's own fields, else one of the op's.
     schema = next((one for one in schemas if schema_id & 255 in {field.since for field in one.fields}), info.schema)
@@ -217,21 +217,20 @@ def _device_of(inputs: Sequence[Any], outputs: Sequence[Any]) -> Device:
 def _adopted(value: Any, what: str, device: Device) -> Tensor:
     try:
         return interop.as_tensor(value, device=device)
-    except (BufferError, TypeError) as problem:
+    except (BufferError, TypeError, errors.InvalidArgumentError) as problem:
         raise type(problem)(f"{what}: {problem}") from None
 
 
 def _taken(name: str, what: str, given: Any, device: Device) -> list[Tensor]:
     if isinstance(given, (Tensor, str)) or not isinstance(given, Sequence):
-        raise TypeError(f"{name}: {what} is a {type(given).__name__}, expected a list of tensors")
+        raise TypeError(f"{name}: {what} is of type {type(given).__name__}, expected a list of tensors")
     if len(given) > OPERANDS_MAX:
         raise errors.InvalidArgumentError(f"{name}: {len(given)} {what}, expected at most {OPERANDS_MAX}")
     taken = []
     for number, one in enumerate(given):
         made = one if isinstance(one, Tensor) else _adopted(one, f"{name}: {what}[{number}]", device)
         if made._device is not device:
-            raise errors.InvalidArgumentError(f"{name}: {what}[{number}] is of {made._device.name}, expected one of {device.name}"
-                                              + (", the same device object" if made._device.name == device.name else ""))  # fmt: skip
+            raise errors.InvalidArgumentError(f"{name}: {what}[{number}] is of {made._device.name}, expected one of {device._told_apart_from(made._device)}")
         taken.append(made)
     return taken
 
@@ -244,11 +243,11 @@ def _packed_attributes(device: Device, name: str, attrs: Any, schema_id: int | N
     if isinstance(attrs, (bytes, bytearray, memoryview)):
         if schema_id is None:
             raise errors.InvalidArgumentError(f"{name}: attributes as bytes need their schema_id; pack() gives both")
-        return schema_id, bytes(attrs)
+        return structs.whole(f"{name}: schema_id", schema_id, 2**32 - 1), bytes(attrs)
     if schema_id is not None:
         raise errors.InvalidArgumentError(f"{name}: schema_id goes with attributes as bytes; a dict needs none")
     if not isinstance(attrs, Mapping):
-        raise TypeError(f"{name}: attrs is a {type(attrs).__name__}, expected a dict or bytes")
+        raise TypeError(f"{name}: attrs is of type {type(attrs).__name__}, expected a dict or bytes")
     return _packed_by(name, _schema_for(device, name, attrs, variant), attrs) if attrs else (0, b"")
 
 
@@ -286,8 +285,9 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
             return
     made = _call(kind, inputs, outputs, attrs, schema_id, stream, variant, device)
     asked = (kind, attrs, schema_id, variant)
-    if may_repeat and tuple(map(type, asked)) in _REPEATABLE:
-        outputs[0]._repeatable = repeating.Repeatable(asked, *made)
+    # An op that was registered may be removed, and its infer() is asked each time.
+    if may_repeat and tuple(map(type, asked)) in _REPEATABLE and registrations.op_named(made[0]) is None:
+        outputs[0]._repeatable = repeating.Repeatable(asked, *made[1:])
 
 
 def exact_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], attrs: Mapping[str, Any] | bytes | None = None, *,
@@ -310,14 +310,14 @@ def _call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs:
     if device is None:
         device = _device_of(inputs if isinstance(inputs, Sequence) else (), outputs if isinstance(outputs, Sequence) else ())
     elif not isinstance(device, Device):
-        raise TypeError(f"device is a {type(device).__name__}, expected a Device or None")
+        raise TypeError(f"device is of type {type(device).__name__}, expected a Device or None")
     name, call = _name_of(kind), structs.Call(struct_bytes=_CALL_BYTES)
     device._op_number(name)  # A name that is none is told before anything else.
     ins, outs = _taken(name, "inputs", inputs, device), _taken(name, "outputs", outputs, device)
     chosen = device._stream(stream)
     if variant is not None:
         if not isinstance(variant, str):
-            raise TypeError(f"{name}: variant is a {type(variant).__name__}, expected a str")
+            raise TypeError(f"{name}: variant is of type {type(variant).__name__}, expected a str")
         call.variant = variant.encode()
     call.schema_id, packed = _packed_attributes(device, name, attrs, schema_id, variant)
     call.attributes, call.attribute_bytes = packed, len(packed)
@@ -332,7 +332,7 @@ def _name_of(kind: str | int) -> str:
     if isinstance(kind, str):
         return kind
     if not isinstance(kind, int) or isinstance(kind, bool):
-        raise TypeError(f"kind is a {type(kind).__name__}, expected the name of an op")
+        raise TypeError(f"kind is of type {type(kind).__name__}, expected the name of an op")
     if not 0 < kind <= len(_names):
         raise errors.NotFoundError(f"no op has the number {kind}: op_number() gives numbers")
     return _names[kind - 1]

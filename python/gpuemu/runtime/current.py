@@ -38,7 +38,7 @@ def existing_device() -> Device | None:
 def set_current_device(device: Device | None) -> None:
     """Of this thread. None: the shared one again."""
     if device is not None and not isinstance(device, Device):
-        raise TypeError(f"device is a {type(device).__name__}, expected a Device or None")
+        raise TypeError(f"device is of type {type(device).__name__}, expected a Device or None")
     stack = library.of_thread.devices
     if device is not None:
         device._insist()

@@ -6,7 +6,7 @@ import ctypes
 import os
 import pathlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gpuemu.runtime.available as available
@@ -40,7 +40,7 @@ class Device(Allocations):
                  folder: str | os.PathLike[str] | None = None, policy: Any = None, memory_limit_bytes: int | None = None,
                  checks: Sequence[str] | None = None) -> None:  # fmt: skip
         if not isinstance(backend, str):
-            raise TypeError(f"backend is a {type(backend).__name__}, expected one of {', '.join(_BACKENDS)}")
+            raise TypeError(f"backend is of type {type(backend).__name__}, expected one of {', '.join(_BACKENDS)}")
         if backend not in _BACKENDS:
             raise errors.InvalidArgumentError(f"no backend '{backend}', expected one of {', '.join(_BACKENDS)}")
         index = structs.whole("index", index, INT32_MAX)
@@ -49,6 +49,8 @@ class Device(Allocations):
             if chosen == "cuda" and value is not None:
                 raise errors.InvalidArgumentError(f"{name} is for the emulator, the device is cuda:{index}")
         available.insist_on(chosen, index)
+        if folder is not None and not isinstance(folder, (str, os.PathLike)):
+            raise TypeError(f"folder is of type {type(folder).__name__}, expected a path")
         options = structs.Options(
             struct_bytes=ctypes.sizeof(structs.Options), device=index, backend=chosen.encode(), sm=0 if arch is None else available.architecture(arch),
             threads=structs.whole("threads", threads, 2**32 - 1), schedule_seed=structs.whole("schedule_seed", schedule_seed),
@@ -72,8 +74,8 @@ class Device(Allocations):
             self.set_policy(policy)
 
     def _set_checks(self, checks: Sequence[str]) -> None:
-        if isinstance(checks, str) or not all(isinstance(one, str) for one in checks):
-            raise TypeError("checks is a list of names, as validation.sanitize has them")
+        if isinstance(checks, str) or not isinstance(checks, Iterable) or not all(isinstance(one, str) for one in checks):
+            raise TypeError(f"checks is {checks!r}, expected a list of names, as validation.sanitize has them")
         self._check("gpuemu_checks_set", ",".join(checks).encode())
 
     # --- its life
@@ -129,7 +131,7 @@ class Device(Allocations):
         elif hasattr(handle, "cuda_stream"):
             found = handle.cuda_stream
         if isinstance(found, bool) or not isinstance(found, int):
-            raise TypeError(f"handle is a {type(handle).__name__}, expected a cudaStream_t or an object with one")
+            raise TypeError(f"handle is of type {type(handle).__name__}, expected a cudaStream_t or an object with one")
         made = ctypes.c_uint64()
         self._check("gpuemu_stream_adopt", found, ctypes.byref(made))
         return Stream(self, made.value, is_ours=False) if made.value else self.default_stream
@@ -137,14 +139,16 @@ class Device(Allocations):
     def _stream(self, stream: Any) -> Stream:
         """What `stream=` means."""
         if stream is None:
-            return self.current_stream()
+            current = self.current_stream()
+            if current._was_closed:
+                current._live()
+            return current
         if not isinstance(stream, Stream):
             if isinstance(stream, int) or hasattr(stream, "cuda_stream") or hasattr(stream, "__cuda_stream__"):
                 return self.adopt_stream(stream)
-            raise TypeError(f"stream is a {type(stream).__name__}, expected a Stream or None")
+            raise TypeError(f"stream is of type {type(stream).__name__}, expected a Stream or None")
         if stream.device is not self:
-            raise errors.InvalidArgumentError(f"stream is of {stream.device.name}, expected one of {self.name}"
-                                              + (", the same device object" if stream.device.name == self.name else ""))  # fmt: skip
+            raise errors.InvalidArgumentError(f"stream is of {stream.device.name}, expected one of {self._told_apart_from(stream.device)}")
         stream._live()
         return stream
 

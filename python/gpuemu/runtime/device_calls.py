@@ -44,6 +44,10 @@ class DeviceCalls(library.Unique):
             told, self._told = self._told, []
         return told
 
+    def _told_apart_from(self, other: Any) -> str:
+        """Its name in a message that has the other device's, which may be the same."""
+        return f"{self.name}, the same device object" if other.name == self.name else self.name
+
     def _insist(self) -> None:
         library.refuse_forked()
         if self.is_closed:
@@ -60,7 +64,7 @@ class DeviceCalls(library.Unique):
             gone = next((one for one in used if one.is_closed), None)
             if gone is None or isinstance(problem, errors.ReleasedError):
                 raise
-            raise errors.ReleasedError(f"{gone!r} was closed by another thread: {problem}") from None
+            raise errors.ReleasedError(f"{gone!r} was closed meanwhile: {problem}") from None
 
     def _check_on(self, stream: Stream, function: str, *arguments: Any) -> None:
         """A call whose last argument is the stream."""
@@ -133,7 +137,7 @@ class DeviceCalls(library.Unique):
         for number, one in enumerate((*inputs, *outputs)):
             block = one._memory._block
             if block is None or one._memory.is_freed:
-                block = one._memory._live(f"{name}: {f'inputs[{number}]' if number < len(inputs) else f'outputs[{number - len(inputs)}]'}, the tensor")
+                block = one._memory._live(f"{name}: {f'inputs[{number}]' if number < len(inputs) else f'outputs[{number - len(inputs)}]'}")
             used.append((one._memory, block))
         for number, one in enumerate(outputs):
             if one._readonly:

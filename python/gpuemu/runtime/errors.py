@@ -85,7 +85,7 @@ def of_code(number: int, message: str) -> DeviceError:
     kind = _BY_NUMBER.get(number, f"{number}")
     if isinstance(kind, str):
         return DeviceError(message, kind)
-    return kind(message, "Unavailable") if kind is DeviceLostError else kind(message)
+    return kind(message)
 
 
 def of_faults(places: list[Place]) -> Exception:

@@ -30,7 +30,7 @@ class Graph(library.Unique):
     def __init__(self, device: Device | None = None, *, stream: Any = None) -> None:
         library.refuse_forked()
         if device is not None and not isinstance(device, Device):
-            raise TypeError(f"device is a {type(device).__name__}, expected a Device or None")
+            raise TypeError(f"device is of type {type(device).__name__}, expected a Device or None")
         self._device = device if device is not None else current_device()
         self.name = f"graph {next(_numbers)}"
         self._given = None if stream is None else self._device._stream(stream)

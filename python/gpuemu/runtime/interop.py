@@ -21,7 +21,7 @@ from gpuemu.runtime.tensors import Tensor
 def from_dlpack(x: Any, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
     """A tensor of whatever has DLPack, without a copy unless copy=True. Raises BufferError where it needs one."""
     if not hasattr(x, "__dlpack__"):
-        raise TypeError(f"x is a {type(x).__name__} without __dlpack__")
+        raise TypeError(f"x is of type {type(x).__name__}, which has no __dlpack__")
     return as_tensor(x, device=device, copy=copy)
 
 
@@ -40,7 +40,7 @@ def as_tensor(x: Any, *, device: Device | None = None, copy: bool | None = None)
         return _of_dlpack(x, chosen)
     if hasattr(x, "__cuda_array_interface__"):
         return _of_cuda_array(x, chosen)
-    raise TypeError(f"a {type(x).__name__} is not a Tensor, and has neither __dlpack__ nor __cuda_array_interface__")
+    raise TypeError(f"the operand is of type {type(x).__name__}, expected a Tensor, or something with __dlpack__ or __cuda_array_interface__")
 
 
 def _adopted(device: Device, address: int, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str, is_readonly: bool, owner: Any) -> Tensor:

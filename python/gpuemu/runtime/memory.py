@@ -176,7 +176,8 @@ class Memory(library.Unique):
         library.refuse_forked()
         if block is None or self.is_freed:
             why = "the device is closed" if self._device.is_closed else "it was freed"
-            raise errors.ReleasedError(f"{what} {self.name}".rstrip() + f" cannot be used: {why}")
+            named = f" '{self.name}'" if self.name else ""
+            raise errors.ReleasedError(f"{what}{named} cannot be used: {why}")
         return block
 
 

@@ -35,27 +35,26 @@ class Launch:
 
     def __init__(self, entry: str, grid: Any, block: Any, args: Sequence[str], *, shared: Any = 0) -> None:
         if not isinstance(entry, str):
-            raise TypeError(f"entry is a {type(entry).__name__}, expected a str")
-        if isinstance(args, str) or not all(isinstance(one, str) for one in args):
-            raise TypeError("args is a list of texts, as \"x\" and \"i32:x.count\"")
+            raise TypeError(f"entry is of type {type(entry).__name__}, expected a str")
+        _insist_on_texts("args", args)
         for name, value in (("entry", entry), ("grid", _sizes("grid", grid)), ("block", _sizes("block", block)), ("args", tuple(args)),
-                            ("shared", _size("shared", shared))):  # fmt: skip
+                            ("shared", _size("shared", shared, 0))):  # fmt: skip
             object.__setattr__(self, name, value)
 
 
-def _size(name: str, value: Any) -> str:
+def _size(name: str, value: Any, least: int) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is a {type(value).__name__}, expected an int or a text such as \"cdiv(x.count, 256)\"")
-    return str(value.__index__())
+        raise TypeError(f"{name} is of type {type(value).__name__}, expected an int or a text such as \"cdiv(x.count, 256)\"")
+    return str(structs.whole(name, value, 2**63 - 1, least))
 
 
 def _sizes(name: str, value: Any) -> tuple[str, ...]:
     given = value if isinstance(value, (list, tuple)) else [value]
     if not 1 <= len(given) <= 3:
         raise errors.InvalidArgumentError(f"{name} has {len(given)} sizes, expected 1 to 3")
-    return tuple(_size(name, one) for one in given)
+    return tuple(_size(name, one, 1) for one in given)
 
 
 class Registration(library.Unique):
@@ -76,7 +75,7 @@ class Registration(library.Unique):
         """Compiles the kernel for every combination of its dtypes. Raises CompileError, or InvalidArgumentError for arguments
         that an entry does not have."""
         if not isinstance(device, Device):
-            raise TypeError(f"device is a {type(device).__name__}, expected a Device")
+            raise TypeError(f"device is of type {type(device).__name__}, expected a Device")
         if not registrations.is_registered(self._entry):
             raise errors.ReleasedError(f"{self.op}, {self.name}: the registration was removed")
         handle = self._entry.handles.get(device)
@@ -95,15 +94,22 @@ class Registration(library.Unique):
         return f"<Registration {self.op}{'' if self._entry.is_op else ', ' + self.name}{'' if registrations.is_registered(self._entry) else ', removed'}>"
 
 
+def _insist_on_texts(what: str, given: Any) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise TypeError(f"{what} is of type {type(given).__name__}, expected a list of texts")
+    for place, one in enumerate(given):
+        if not isinstance(one, str):
+            raise TypeError(f"{what}[{place}] is of type {type(one).__name__}, expected a text")
+
+
 def _texts(what: str, given: Any) -> Any:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
-        raise TypeError(f"{what} is a list of texts")
+    _insist_on_texts(what, given)
     return (ctypes.c_char_p * max(len(given), 1))(*[one.encode() for one in given])
 
 
 def _fields(schema: Any) -> Any:
     if isinstance(schema, str) or not isinstance(schema, Sequence):
-        raise TypeError("schema is a list of (field, dtype, default)")
+        raise TypeError(f"schema is of type {type(schema).__name__}, expected a list of (field, dtype, default)")
     row = (structs.Field * max(len(schema), 1))()
     for place, one in enumerate(schema):
         if not isinstance(one, (list, tuple)) or len(one) != 3 or not isinstance(one[0], str) or not isinstance(one[1], str):
@@ -124,11 +130,15 @@ def register_op(name: str, inputs: Sequence[str], outputs: Sequence[str], *, sch
     """
     for what, value in (("name", name), ("summary", summary)):
         if not isinstance(value, str):
-            raise TypeError(f"{what} is a {type(value).__name__}, expected a str")
+            raise TypeError(f"{what} is of type {type(value).__name__}, expected a str")
     for what, function in (("infer", infer), ("reference", reference), ("error_scale", error_scale)):
         if function is not None and not callable(function):
-            raise TypeError(f"{what} is a {type(function).__name__}, expected a function")
+            raise TypeError(f"{what} is of type {type(function).__name__}, expected a function")
     ins, outs, fields = _texts("inputs", inputs), _texts("outputs", outputs), _fields(schema)
+    names = [tuple(one.partition(":")[0].strip() for one in row) for row in (inputs, outputs)]
+    for one in schema:
+        if one[0] in (*names[0], *names[1]):
+            raise errors.InvalidArgumentError(f"op '{name}': an operand and an attribute are both called '{one[0]}'")
     declared = structs.OpDeclaration(
         struct_bytes=ctypes.sizeof(structs.OpDeclaration), in_place=1 if in_place else 0, name=name.encode(), summary=summary.encode(),
         inputs=ctypes.addressof(ins), outputs=ctypes.addressof(outs), fields=ctypes.addressof(fields), input_count=len(inputs),
@@ -137,7 +147,6 @@ def register_op(name: str, inputs: Sequence[str], outputs: Sequence[str], *, sch
     entry = Entry(name, name, declared, (ins, outs, fields))
     entry.infer, entry.reference, entry.error_scale = infer, reference, error_scale
     entry.fields = {one[0]: one[2] for one in schema}
-    names = [tuple(one.partition(":")[0].strip() for one in row) for row in (inputs, outputs)]
     entry.operands = (names[0], names[1])
     entry.described = {"inputs": list(inputs), "outputs": list(outputs), "schema": [list(one) for one in schema], "in_place": bool(in_place), "summary": summary}
     calling._any_device()  # Refuses what is wrong where no device is open yet.
@@ -156,11 +165,15 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
     """
     for what, value in (("op", op), ("name", name)):
         if not isinstance(value, str):
-            raise TypeError(f"{what} is a {type(value).__name__}, expected a str")
+            raise TypeError(f"{what} is of type {type(value).__name__}, expected a str")
     if device is not None and not isinstance(device, Device):
-        raise TypeError(f"device is a {type(device).__name__}, expected a Device or None")
-    if not isinstance(launches, Sequence) or not all(isinstance(one, Launch) for one in launches):
-        raise TypeError("launches is a list of Launch")
+        raise TypeError(f"device is of type {type(device).__name__}, expected a Device or None")
+    if isinstance(launches, str) or not isinstance(launches, Sequence):
+        raise TypeError(f"launches is of type {type(launches).__name__}, expected a list of Launch")
+    for place, launch in enumerate(launches):
+        if not isinstance(launch, Launch):
+            raise TypeError(f"launches[{place}] is of type {type(launch).__name__}, expected a Launch")
+    room = _size("workspace", workspace, 0)
     rows = (structs.LaunchDeclaration * max(len(launches), 1))()
     kept: list[Any] = [rows]
     for row, one in zip(rows, launches):
@@ -175,7 +188,7 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
     fields = _fields(schema)
     declared = structs.KernelDeclaration(
         struct_bytes=ctypes.sizeof(structs.KernelDeclaration), name=name.encode(), source=_source(source), launches=ctypes.addressof(rows),
-        types=_types(types), workspace=_size("workspace", workspace).encode(), fields=ctypes.addressof(fields), launch_count=len(launches),
+        types=_types(types), workspace=room.encode(), fields=ctypes.addressof(fields), launch_count=len(launches),
         field_count=len(schema), priority=structs.whole("priority", priority, INT32_MAX, -INT32_MAX),
         sm_min=structs.whole("sm_min", sm_min, INT32_MAX), strided=1 if strided else 0, wide=1 if wide else 0,
     )  # fmt: skip
@@ -183,13 +196,13 @@ def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch],
         declared.supports = supports.encode()
     elif supports is not None:
         if not callable(supports):
-            raise TypeError(f"supports is a {type(supports).__name__}, expected a text or a function")
+            raise TypeError(f"supports is of type {type(supports).__name__}, expected a text or a function")
         declared.supports_call = registrations.keep(structs.SUPPORTS(_asking(op, name, supports)))
     entry = Entry(op, name, declared, (kept, fields), device)
     entry.described = {
         "source": declared.source.decode(), "types": {} if types is None else {letter: list(names) for letter, names in types.items()},
         "launches": [{"entry": one.entry, "grid": one.grid, "block": one.block, "args": one.args, "shared": one.shared} for one in launches],
-        "schema": [list(one) for one in schema], "strided": strided, "wide": wide, "sm_min": sm_min, "workspace": _size("workspace", workspace),
+        "schema": [list(one) for one in schema], "strided": strided, "wide": wide, "sm_min": sm_min, "workspace": room,
         "priority": priority, "supports": supports if isinstance(supports, str) else None, "asks": callable(supports),
     }  # fmt: skip
     if device is None:
@@ -235,7 +248,7 @@ def _source(source: Any) -> bytes:
     if isinstance(source, os.PathLike):
         return os.fsencode(source)
     if not isinstance(source, str):
-        raise TypeError(f"source is a {type(source).__name__}, expected CUDA C++ or PTX, or the path of a file")
+        raise TypeError(f"source is of type {type(source).__name__}, expected CUDA C++ or PTX, or the path of a file")
     return source.encode()
 
 
@@ -243,7 +256,7 @@ def _types(types: Any) -> bytes:
     if types is None:
         return b""
     if not isinstance(types, Mapping):
-        raise TypeError(f"types is a {type(types).__name__}, expected a dict such as {{\"T\": [\"float32\"]}}")
+        raise TypeError(f"types is of type {type(types).__name__}, expected a dict such as {{\"T\": [\"float32\"]}}")
     rules = []
     for letter, names in types.items():
         listed = [names] if isinstance(names, str) else list(names)

@@ -200,6 +200,8 @@ def check_outputs(entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], a
     if entry.infer is None or len(inputs) != len(entry.operands[0]) or len(outputs) != len(entry.operands[1]):
         return
     made = entry.infer(*[TensorSpec(one.shape, one.strides, one.dtype) for one in inputs], **{**entry.fields, **attrs})
+    if not isinstance(made, Sequence) or len(made) != len(outputs) or not all(isinstance(one, TensorSpec) for one in made):
+        raise errors.InvalidArgumentError(f"{entry.op}: infer() gives {made!r}, expected a list of {len(outputs)} TensorSpec")
     for name, one, spec in zip(entry.operands[1], outputs, made):
         if (one.shape, one.dtype) != (tuple(spec.shape), spec.dtype):
             raise errors.InvalidArgumentError(f"{entry.op}: {name} is {one.dtype}{list(one.shape)}, expected {spec.dtype}{list(spec.shape)}")

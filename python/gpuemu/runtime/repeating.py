@@ -8,7 +8,6 @@ import weakref
 from collections.abc import Sequence
 from typing import Any
 
-import gpuemu.runtime.registrations as registrations
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.tensors import Tensor
 
@@ -17,12 +16,12 @@ _now: Any = getattr(operator, "call", lambda one: one())
 
 
 class Repeatable:
-    """A call of an op that went through, kept by its first output. It keeps no tensor alive; threads may share it."""
+    """A call of an op that comes with gpuemu and that went through, kept by its first output. It keeps no tensor alive; threads may share it."""
 
-    __slots__ = ("asked", "call", "device", "function", "input_count", "name", "pointer", "rows", "stream", "tensors", "uses")
+    __slots__ = ("asked", "call", "device", "function", "input_count", "pointer", "rows", "stream", "tensors", "uses")
 
-    def __init__(self, asked: tuple[Any, ...], name: str, call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Any) -> None:
-        self.asked, self.name, self.stream, self.input_count, self.device = asked, name, stream, len(inputs), outputs[0]._device
+    def __init__(self, asked: tuple[Any, ...], call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Any) -> None:
+        self.asked, self.stream, self.input_count, self.device = asked, stream, len(inputs), outputs[0]._device
         self.tensors = [weakref.ref(one) for one in (*inputs, *outputs)]
         self.rows, self.call = (structs.operands(inputs), structs.operands(outputs)), call
         call.inputs, call.outputs = ctypes.addressof(self.rows[0]), ctypes.addressof(self.rows[1])
@@ -50,8 +49,6 @@ def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], 
         return False
     operands: tuple[Any, ...] = (*inputs, *outputs)
     if len(operands) != len(before.tensors) or not all(map(operator.is_, map(_now, before.tensors), operands)):
-        return False
-    if registrations.op_named(before.name) is not None:
         return False
     blocks = [one._memory._block for one in operands]  # They stay until the call is made, whoever frees them meanwhile.
     if None in blocks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +22,7 @@ _ELEMENTS_MAX = 2**60
 def check_dtype(dtype: Any) -> str:
     """The name. Raises InvalidArgumentError for what is none of the 13."""
     if not isinstance(dtype, str):
-        raise TypeError(f"dtype is a {type(dtype).__name__}, expected a name such as \"float32\"")
+        raise TypeError(f"dtype is of type {type(dtype).__name__}, expected a name such as \"float32\"")
     if dtype not in NUMBERS:
         raise errors.InvalidArgumentError(f"no dtype '{dtype}', expected one of {', '.join(NUMBERS)}")
     return dtype
@@ -29,13 +30,23 @@ def check_dtype(dtype: Any) -> str:
 
 def whole_numbers(what: str, values: Any) -> tuple[int, ...]:
     """As a tuple. One number alone is a tuple of one. Raises TypeError, which begins with `what`."""
-    if isinstance(values, (str, bytes)) or not (hasattr(values, "__index__") or isinstance(values, Sequence) or hasattr(values, "__iter__")):
-        raise TypeError(f"{what} is a {type(values).__name__}, expected a tuple of int")
-    listed = (values,) if hasattr(values, "__index__") else tuple(values)
+    if isinstance(values, (str, bytes)) or not (hasattr(values, "__index__") or hasattr(values, "__iter__")):
+        raise TypeError(f"{what} is of type {type(values).__name__}, expected a tuple of int")
+    try:
+        listed = tuple(values)
+    except TypeError:
+        listed = (values,)
+    made = []
     for one in listed:
-        if isinstance(one, bool) or not hasattr(one, "__index__"):
-            raise TypeError(f"{what} has a {type(one).__name__} in it, expected a tuple of int")
-    return tuple(one.__index__() for one in listed)
+        try:
+            made.append(operator.index(one))
+        except TypeError:
+            one_is = type(one).__name__
+        else:
+            one_is = "bool" if isinstance(one, (bool, np.bool_)) else ""
+        if one_is:
+            raise TypeError(f"{what} has a value of type {one_is}, expected a tuple of int")
+    return tuple(made)
 
 
 def check_shape(shape: Any) -> tuple[int, ...]:
@@ -45,8 +56,8 @@ def check_shape(shape: Any) -> tuple[int, ...]:
         raise errors.InvalidArgumentError(f"shape {sizes} has rank {len(sizes)}, expected at most {RANK_MAX}")
     if any(one < 0 for one in sizes):
         raise errors.InvalidArgumentError(f"shape {sizes} has a negative size")
-    if math.prod(one or 1 for one in sizes) > _ELEMENTS_MAX:
-        raise errors.OutOfMemoryError(f"shape {sizes} has {math.prod(sizes)} elements, which no device holds")
+    if (count := math.prod(one or 1 for one in sizes)) > _ELEMENTS_MAX:
+        raise errors.OutOfMemoryError(f"shape {sizes} has axes for {count} elements, which no device holds")
     return sizes
 
 
@@ -123,7 +134,7 @@ def indexed(shape: Sequence[int], strides: Sequence[int], index: Any) -> tuple[i
             sizes.append(count)
             steps.append(step * strides[axis])
         elif isinstance(part, bool) or not hasattr(part, "__index__"):
-            raise TypeError(f"an index is a {type(part).__name__}, expected ints and slices")
+            raise TypeError(f"an index is of type {type(part).__name__}, expected ints and slices")
         else:
             place = part.__index__()
             if not -size <= place < size:

@@ -103,6 +103,8 @@ class Stream(_Owned):
 
     def record(self, event: Event | None = None) -> Event:
         """Records an event, a new one unless it is given, and returns it."""
+        if event is not None and not isinstance(event, Event):
+            raise TypeError(f"event is of type {type(event).__name__}, expected an Event or None")
         made = self._device.event() if event is None else event
         made.record(self)
         return made
@@ -110,7 +112,7 @@ class Stream(_Owned):
     def wait(self, event: Event) -> None:
         """Work issued from now on begins after the latest record of the event."""
         if not isinstance(event, Event):
-            raise TypeError(f"event is a {type(event).__name__}, expected an Event")
+            raise TypeError(f"event is of type {type(event).__name__}, expected an Event")
         self._live()
         self._device._check_using([self, event], self._device._check, "gpuemu_event_wait", event._live_of(self._device), self._handle)
         if event._graph is not None and self._graph is None:
@@ -186,7 +188,7 @@ class Event(_Owned):
     def elapsed_ms(self, later: Event) -> float:
         """Milliseconds from this one to `later`. Raises InvalidArgumentError unless both are reached."""
         if not isinstance(later, Event):
-            raise TypeError(f"later is a {type(later).__name__}, expected an Event")
+            raise TypeError(f"later is of type {type(later).__name__}, expected an Event")
         self._live()
         milliseconds = ctypes.c_float()
         self._device._check_using([self, later], self._device._check, "gpuemu_event_elapsed_ms", self._handle, later._live_of(self._device),
@@ -196,7 +198,7 @@ class Event(_Owned):
     def _live_of(self, device: Any) -> int:
         handle = self._live()
         if self._device is not device:
-            raise errors.InvalidArgumentError(f"the event is of {self._device.name}, expected one of {device.name}")
+            raise errors.InvalidArgumentError(f"the event is of {self._device.name}, expected one of {device._told_apart_from(self._device)}")
         return handle
 
     def _refuse_capture(self, what: str) -> None:

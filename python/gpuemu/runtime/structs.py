@@ -13,7 +13,7 @@ u32, u64, i32, size, text, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_
 def whole(name: str, value: Any, most: int = 2**64 - 1, least: int = 0) -> int:
     """The number. ctypes would cut off what its type does not hold."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} is a {type(value).__name__}, expected an int")
+        raise TypeError(f"{name} is of type {type(value).__name__}, expected an int")
     number: int = value.__index__()
     if not least <= number <= most:
         expected = "0 or more" if number < 0 and least == 0 else f"{least} to {most}"

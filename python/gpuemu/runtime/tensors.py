@@ -128,7 +128,7 @@ class Tensor(library.Unique):
         chosen = self._device._stream(stream)
         if isinstance(source, Tensor):
             self._insist_same(source.shape, source.dtype)
-            source._memory._live("source, the tensor")
+            source._memory._live("source")
             if source._device is self._device:
                 self._copy_on_device(source, chosen)
                 return
@@ -167,7 +167,7 @@ class Tensor(library.Unique):
         self._memory._live("the tensor")
         self._insist_writable("fill()")
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"value is a {type(value).__name__}, expected an int of 0 to 255")
+            raise TypeError(f"value is of type {type(value).__name__}, expected an int of 0 to 255")
         if not 0 <= value.__index__() <= 255:
             raise errors.InvalidArgumentError(f"value is {value}, expected 0 to 255: fill() sets bytes")
         chosen = self._device._stream(stream)

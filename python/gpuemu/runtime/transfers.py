@@ -25,9 +25,9 @@ def name_of(array: Array) -> str:
 
 def array_of(value: Any, what: str, dtype: str | None, converts: bool = False) -> Array:
     """Row-major elements of this machine's byte order. converts: to `dtype`, else they have to be of it."""
-    is_plain = isinstance(value, (list, tuple, bool, int, float))
+    is_plain = isinstance(value, (list, tuple, bool, int, float)) and not isinstance(value, np.generic)
     if isinstance(value, (str, bytes)) or value is None:
-        raise TypeError(f"{what} is a {type(value).__name__}, expected an array or nested list")
+        raise TypeError(f"{what} is of type {type(value).__name__}, expected an array or nested list")
     try:
         found = np.asarray(value) if is_plain else arrays.as_array(value, what)
     except ValueError as problem:

@@ -84,7 +84,7 @@ def policy_text(policy: Any) -> str:
         return policy.to_json()
     if isinstance(policy, Mapping):
         return json.dumps(dict(policy))
-    raise TypeError(f"policy is a {type(policy).__name__}, expected a Policy, a dict, JSON text or a path")
+    raise TypeError(f"policy is of type {type(policy).__name__}, expected a Policy, a dict, JSON text or a path")
 
 
 @dataclass(frozen=True)
@@ -256,7 +256,7 @@ class Range(library.Unique):
 
     def __init__(self, device: Any, name: str) -> None:
         if not isinstance(name, str):
-            raise TypeError(f"name is a {type(name).__name__}, expected a str")
+            raise TypeError(f"name is of type {type(name).__name__}, expected a str")
         self._device, self._name = device, name
 
     def __enter__(self) -> Range:
