@@ -95,6 +95,8 @@ def as_array(value: Any, what: str = "array") -> Array:
         return np.asarray(value.get())
     if hasattr(value, "numpy") and callable(value.numpy):
         return np.asarray(value.numpy())
+    if hasattr(value, "__dlpack__") and not any(hasattr(value, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__")):
+        return np.from_dlpack(value)
     return np.asarray(value)
 
 

@@ -37,6 +37,9 @@ def normalize(one, **options):
     (lambda one: runtime.register_kernel("relu", "mine", CODE, "k"), TypeError, "launches is of type str, expected a list of Launch"),
     (lambda one: runtime.register_kernel("relu", "mine", CODE, [3]), TypeError, r"launches\[0\] is of type int, expected a Launch"),
     (lambda one: runtime.register_kernel("relu", "mine", CODE, [LAUNCH], workspace=-1), WRONG, "workspace is -1, expected 0 or more"),
+    (lambda one: one.set_policy("{bad"), WRONG, "the policy is not JSON: .* line 1 column 2"),
+    (lambda one: runtime.Policy.from_json('{"prefer": [1]}'), WRONG, "the policy: prefer is of type list"), (lambda one: runtime.Policy(3), TypeError, "strategy is of type int"),
+    (lambda one: runtime.Policy(prefer={"relu": 3}), TypeError, "prefer has 'relu': 3"), (lambda one: runtime.Policy.from_json(3), TypeError, "text is of type int, expected JSON"),
     (lambda one: runtime.Launch("k", 0, 64, []), WRONG, "grid is 0, expected 1 to"), (lambda one: runtime.Launch("k", 1, (32, -1), []), WRONG, "block is -1, expected 1 to"),
     (lambda one: runtime.Launch("k", 1, 1, [], shared=-1), WRONG, "shared is -1, expected 0 or more"),
     (lambda one: runtime.Launch("k", 1, 1, 3), TypeError, "args is of type int, expected a list of texts"),
@@ -89,6 +92,32 @@ def test_a_call_of_an_op_that_was_removed_lists_the_ops_that_there_are(device):
 def test_an_infer_that_gives_something_else_is_named(device, made):
     with op(infer=made), pytest.raises(WRONG, match=r"scaled: infer\(\) gives .*, expected a list of 1 TensorSpec"):
         runtime.op_call("scaled", [device.zeros(2)], [device.empty(2)])
+
+
+def test_two_profiles_of_a_device_at_once_are_refused_in_words_of_python(device):
+    with device.profile(), pytest.raises(WRONG, match="emulator:0 is profiled already; one profile at a time: leave the other block first"):
+        device.profile().__enter__()
+
+
+def test_a_tensor_of_another_device_is_used_there_without_a_copy(device):
+    own = runtime.Device("emulator").tensor([-1.0, 2.0])
+    seen, y = runtime.as_tensor(own, device=device), device.empty(2)
+    assert seen.device is device and seen.address == own.address and runtime.as_tensor(own) is own
+    runtime.op_call("relu", [seen], [y])
+    assert y.numpy().tolist() == [0.0, 2.0]
+
+
+def test_content_with_nothing_but_dlpack_is_copied(device):
+    class Held:
+        array = np.arange(3.0)
+
+        def __dlpack__(self, **how):
+            return self.array.__dlpack__(**how)
+
+        def __dlpack_device__(self):
+            return self.array.__dlpack_device__()
+
+    assert device.tensor(Held()).numpy().tolist() == [0.0, 1.0, 2.0]
 
 
 def test_a_lost_device_has_the_code_of_the_c_interface():

@@ -29,9 +29,9 @@ def as_tensor(x: Any, *, device: Device | None = None, copy: bool | None = None)
     """A Tensor as it is, and memory of others without a copy: what has DLPack or __cuda_array_interface__, and on the emulator
     arrays of NumPy. Strides are kept, the owner lives as long. copy=True: a copy, of any array. Raises BufferError where it needs
     a copy, InvalidArgumentError for dtypes that no device has."""
-    if isinstance(x, Tensor):
-        return x if not copy else tensors.tensor(device if device is not None else x.device, x)
-    chosen = device if device is not None else current_device()
+    if isinstance(x, Tensor) and not copy and device in (None, x.device):
+        return x
+    chosen = device if device is not None else x.device if isinstance(x, Tensor) else current_device()
     if copy:
         return tensors.tensor(chosen, x)
     if isinstance(x, np.ndarray):

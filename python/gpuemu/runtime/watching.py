@@ -24,10 +24,15 @@ class Policy:
     prefer: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.strategy, str):
+            raise TypeError(f"strategy is of type {type(self.strategy).__name__}, expected a str")
         if self.strategy not in ("first_supported", "best_performance"):
             raise errors.InvalidArgumentError(f"strategy is '{self.strategy}', expected \"first_supported\" or \"best_performance\"")
-        if not isinstance(self.prefer, Mapping) or not all(isinstance(one, str) for pair in self.prefer.items() for one in pair):
-            raise errors.InvalidArgumentError("prefer is no dict of ops and their variants")
+        if not isinstance(self.prefer, Mapping):
+            raise TypeError(f"prefer is of type {type(self.prefer).__name__}, expected a dict of ops and their variants")
+        for op, variant in self.prefer.items():
+            if not isinstance(op, str) or not isinstance(variant, str):
+                raise TypeError(f"prefer has {op!r}: {variant!r}, expected the names of an op and its variant")
         object.__setattr__(self, "prefer", dict(self.prefer))
 
     def __hash__(self) -> int:
@@ -40,10 +45,9 @@ class Policy:
     @classmethod
     def from_json(cls, text: str) -> Policy:
         """Raises InvalidArgumentError for an unknown strategy or key."""
-        try:
-            return cls._of(json.loads(text))
-        except json.JSONDecodeError as problem:
-            raise errors.InvalidArgumentError(f"the policy is no JSON: {problem}") from None
+        if not isinstance(text, str):
+            raise TypeError(f"text is of type {type(text).__name__}, expected JSON")
+        return cls._of(_read_json(text))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
@@ -59,8 +63,10 @@ class Policy:
             raise errors.InvalidArgumentError(f"{place} cannot be read as text: {problem}") from None
         if place.suffix == ".json":
             return cls.from_json(text)
-        import tomllib
-
+        try:
+            import tomllib
+        except ModuleNotFoundError:  # Python 3.10.
+            raise errors.UnsupportedError(f"{place}: reading TOML needs Python 3.11; Device.set_policy() reads the file, or keep it as JSON") from None
         try:
             return cls._of(tomllib.loads(text))
         except tomllib.TOMLDecodeError as problem:
@@ -69,16 +75,27 @@ class Policy:
     @classmethod
     def _of(cls, given: Any) -> Policy:
         if not isinstance(given, dict):
-            raise errors.InvalidArgumentError("the policy is no object with strategy and prefer")
+            raise errors.InvalidArgumentError(f"the policy is of type {type(given).__name__}, expected an object with strategy and prefer")
         for key in given:
             if key not in ("strategy", "prefer"):
                 raise errors.InvalidArgumentError(f"the policy has the unknown key '{key}', expected strategy or prefer")
-        return cls(**given)
+        try:
+            return cls(**given)
+        except TypeError as problem:
+            raise errors.InvalidArgumentError(f"the policy: {problem}") from None
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        raise errors.InvalidArgumentError(f"the policy is not JSON: {problem}") from None
 
 
 def policy_text(policy: Any) -> str:
     """The JSON of what set_policy takes, other than a path."""
     if isinstance(policy, str):
+        _read_json(policy)  # It tells the place of a mistake.
         return policy
     if isinstance(policy, Policy):
         return policy.to_json()
@@ -223,7 +240,12 @@ class Profile(library.Unique):
         return self._told
 
     def __enter__(self) -> Profile:
-        self._device._check("gpuemu_profile_start", 1 if self._counters else 0)
+        try:
+            self._device._check("gpuemu_profile_start", 1 if self._counters else 0)
+        except errors.InvalidArgumentError as problem:
+            if isinstance(problem, errors.ReleasedError):
+                raise
+            raise errors.InvalidArgumentError(f"{self._device.name} is profiled already; one profile at a time: leave the other block first") from None
         self._device._watchers_change(1)
         self._begin = self._device.memory_statistics()
         return self
