@@ -27,6 +27,8 @@ def place_of(backend: str, device: Any, local: bool, arch: str | None) -> Place:
     with _lock:
         found = _places.get(key)
         if found is None or found.is_closed:
+            for each in [each for each, place in _places.items() if place.is_closed]:
+                del _places[each]
             found = _places[key] = _made(backend, device, local, arch)
         return found
 

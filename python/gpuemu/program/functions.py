@@ -12,7 +12,7 @@ from gpuemu import arguments
 from gpuemu.program.errors import DTypeError, ShapeError
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.ops.rules import RAW
-from gpuemu.program.specs import axis_of, broadcast, dtype_of, is_float, rounded, shape_of, text
+from gpuemu.program.specs import axis_of, broadcast, dtype_of, is_float, number_of, rounded, shape_of, text
 
 KEY_OFFSET = 0
 
@@ -140,11 +140,11 @@ class Functions:
 
     def layernorm(self, x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
         """(x - mean) / sqrt(variance + eps) * weight + bias along the last axis."""
-        return self.one("layernorm", x, weight, bias, eps=float(eps))
+        return self.one("layernorm", x, weight, bias, eps=number_of("layernorm: eps", eps))
 
     def rmsnorm(self, x: Any, weight: Any, eps: float = 1e-5) -> Any:
         """x / sqrt(mean(x^2) + eps) * weight along the last axis."""
-        return self.one("rmsnorm", x, weight, eps=float(eps))
+        return self.one("rmsnorm", x, weight, eps=number_of("rmsnorm: eps", eps))
 
     def conv2d(self, x: Any, w: Any, b: Any = None, *, stride: Any = 1, padding: Any = 0) -> Any:
         """Images NCHW with weights OIHW; stride and padding: one number or a pair."""
@@ -165,7 +165,7 @@ class Functions:
 
     def attention(self, q: Any, k: Any, v: Any, *, causal: bool = False, scale: float = 0.0) -> Any:
         """softmax(scale q k^T) v of the last two axes; causal: query i sees the keys up to i; scale 0 is 1 / sqrt(columns of q)."""
-        return self.one("attention", q, k, v, causal=int(bool(causal)), scale=float(scale))
+        return self.one("attention", q, k, v, causal=int(bool(causal)), scale=number_of("attention: scale", scale))
 
     def embedding(self, table: Any, index: Any) -> Any:
         """The rows of a table that an index names; 0 where it names none."""
@@ -179,7 +179,7 @@ class Functions:
     def dropout(self, x: Any, p: float = 0.5, *, seed: int) -> Any:
         """x / (1 - p), or 0 with probability p; one seed drops the same elements every time."""
         key = np.array([arguments.seed(seed), KEY_OFFSET], np.uint64)
-        return self.apply("dropout", [self.written(x, "dropout"), self.written(key, "dropout")], {"p": float(p)})[0]
+        return self.apply("dropout", [self.written(x, "dropout"), self.written(key, "dropout")], {"p": number_of("dropout: p", p)})[0]
 
     def cast(self, x: Any, dtype: str) -> Any:
         """x in another dtype: floats to the nearest, to integers towards zero and saturated."""
@@ -200,9 +200,17 @@ class Functions:
 
     def raw(self, kind: str, inputs: Sequence[Any], attrs: Mapping[str, Any] | None, outputs: Sequence[Any] | None) -> list[Any]:
         """Calls a built-in or registered op directly, with the attributes of its schema."""
+        if not isinstance(kind, str):
+            raise TypeError(f"kind is of type {type(kind).__name__}, expected the name of an op")
         primitives.row(kind)  # Raises for an unknown op.
-        given = {name: value for name, value in (attrs or {}).items()}
+        if not isinstance(inputs, (list, tuple)):
+            raise TypeError(f"{kind}: inputs is of type {type(inputs).__name__}, expected a list of tensors")
+        if not (attrs is None or isinstance(attrs, Mapping)):
+            raise TypeError(f"{kind}: attrs is of type {type(attrs).__name__}, expected a dict or None")
+        given = dict(attrs or {})
         if outputs is not None:
+            if not isinstance(outputs, (list, tuple)) or not all(isinstance(one, (list, tuple)) and len(one) == 2 for one in outputs):
+                raise TypeError(f"{kind}: outputs is {outputs!r}, expected a list of (shape, dtype)")
             given["outputs"] = [[list(shape_of(one[0])), dtype_of(one[1])] for one in outputs]
         return self.apply(RAW + kind, [self.written(x, kind) for x in inputs], given)
 

@@ -53,14 +53,26 @@ class Session:
 SESSION = Session()
 
 
+def _is_device(value: Any) -> bool:
+    """Whether it is a runtime.Device; nothing is loaded for what is a number."""
+    if isinstance(value, int):
+        return False
+    from gpuemu import runtime
+
+    return isinstance(value, runtime.Device)
+
+
 def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, arch: str | None = None) -> None:
     """Where tensors that are made from now on are computed. "numpy": references on the host. local: in this process, through
     gpuemu.runtime; else by the daemon, so that a faulting kernel fails only its op and not the program. device: an index, or with local a
     runtime.Device."""
+    if not isinstance(backend, str) or not (arch is None or isinstance(arch, str)):
+        what, value = ("arch", arch) if isinstance(backend, str) else ("backend", backend)
+        raise TypeError(f"{what} is of type {type(value).__name__}, expected a str")
+    if not local or not _is_device(device):
+        arguments.whole(device, "device", 0)
     if backend not in BACKENDS:
         raise ValueError(f"unknown backend '{backend}'; there are {', '.join(BACKENDS)}")
-    if isinstance(device, (int, str)) or not local:
-        arguments.whole(device, "device", 0)
     with SESSION.lock:
         SESSION.backend = (backend, device, bool(local), arch)
 

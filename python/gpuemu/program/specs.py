@@ -15,6 +15,8 @@ from gpuemu.tensors import Array
 
 FLOATS = tuple(name for name, row in dtypes_generated.TABLE.items() if row.kind == "float")
 AXES_MAX = 4  # Axes that the arithmetic kernels take.
+RANK_MAX = 16  # Axes of a value, as common/base/limits.h has it.
+ELEMENTS_MAX = 2**60
 
 
 class Spec(NamedTuple):
@@ -49,7 +51,12 @@ def spec_list(outputs: Iterable[Any]) -> list[Spec]:
 
 def dtype_of(value: Any) -> str:
     """A dtype's name, checked. Raises DTypeError."""
-    name = value if isinstance(value, str) else getattr(value, "name", None) or np.dtype(value).name
+    if value is None:  # NumPy takes it for float64.
+        raise DTypeError("dtype is None, expected a name such as 'float32'")
+    try:
+        name = value if isinstance(value, str) else getattr(value, "name", None) or np.dtype(value).name
+    except TypeError:
+        name = repr(value)
     if name not in dtypes_generated.TABLE:
         raise DTypeError(f"'{name}' is no dtype; expected {', '.join(dtypes_generated.DTYPES)}")
     return str(name)
@@ -68,6 +75,10 @@ def shape_of(value: Any, what: str = "shape") -> tuple[int, ...]:
         if size < 0:
             raise ShapeError(f"{what} has the size {size}, expected 0 or more")
         sizes.append(int(size))
+    if len(sizes) > RANK_MAX:
+        raise ShapeError(f"{what} is {text(sizes)}, which has {len(sizes)} axes, expected {RANK_MAX} at most")
+    if (count := math.prod(size or 1 for size in sizes)) > ELEMENTS_MAX:
+        raise ShapeError(f"{what} is {text(sizes)}, which has room for {count} elements; no place holds them")
     return tuple(sizes)
 
 
@@ -96,9 +107,18 @@ def axis_of(op: str, axis: Any, shape: Sequence[int]) -> int:
     """An axis counted from 0. Raises ShapeError."""
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise TypeError(f"{op}: axis is {axis!r}, expected a whole number")
+    if not shape:
+        raise ShapeError(f"{op}: axis is {axis}, and x has no axes")
     if not -len(shape) <= axis < len(shape):
         raise ShapeError(f"{op}: axis is {axis}, expected {-len(shape)} to {len(shape) - 1}: x is {text(shape)}")
     return int(axis) % len(shape)
+
+
+def number_of(what: str, value: Any) -> float:
+    """A Python or NumPy number as a float. Raises TypeError, which begins with `what`."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
+        raise TypeError(f"{what} is {value!r}, expected a number")
+    return float(value)
 
 
 def storage_dtype(dtype: str) -> np.dtype[Any]:
@@ -128,7 +148,10 @@ def as_stored(data: Any, dtype: str | None, what: str) -> tuple[Array, str]:
     """A packed copy of any array, nested list or number in the dtype's own elements, and the dtype. Without one Python floats
     become float32, everything else keeps its own."""
     plain = isinstance(data, (int, float, list, tuple)) and not hasattr(data, "dtype")
-    array = tensors.as_array(data, what)
+    try:
+        array = tensors.as_array(data, what)
+    except ValueError as problem:
+        raise ShapeError(f"the {what}: {problem}") from None
     if array.dtype == object or array.dtype.kind in "SUcmM":
         raise DTypeError(f"the {what} is of {array.dtype}, expected {', '.join(dtypes_generated.DTYPES)}")
     kind = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)

@@ -394,7 +394,7 @@ def _of_edge(edge: Edge, dys: Sequence[Lazy | None], place: Place) -> list[Lazy 
         return _of_callers(edge, whole)
     gradient = rules.rule(edge.kind).gradient
     if gradient is None:
-        raise GradError(f"backward: {edge.kind} has no gradient; give call() one with gradient=")
+        raise GradError(f"backward: {edge.kind.removeprefix(rules.RAW)} has no gradient; give call() one with gradient=")
     wanted = [one is not None for one in edge.parents]
     return gradient(Backward(_written, edge.inputs, edge.outputs, edge.attrs, whole, lambda value, like: number_of(value, like, edge.kind), wanted))
 
@@ -403,17 +403,20 @@ def _of_callers(edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
     """As the function that call() was given makes them, of tensors."""
     assert edge.gradient is not None
     with TAPE.at(None):
-        made = list(edge.gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)]))
+        made = edge.gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)])
     return [None if one is None else one._lazy for one in _checked(edge, made)]
 
 
-def _checked(edge: Edge, made: list[Any]) -> list[Any]:
+def _checked(edge: Edge, made: Any) -> Sequence[Any]:
+    what = f"backward: the gradient of {edge.kind.removeprefix(rules.RAW)} returns"
+    if not isinstance(made, (list, tuple)):
+        raise GradError(f"{what} {made!r}, expected a list: a tensor or None for each input")
     if len(made) != len(edge.inputs):
-        raise GradError(f"backward: the gradient of {edge.kind} returns {len(made)} tensors, expected {len(edge.inputs)}: one for each input, or None")
+        raise GradError(f"{what} {len(made)} tensors, expected {len(edge.inputs)}: one for each input, or None")
     for index, (one, given) in enumerate(zip(made, edge.inputs)):
         spec = given.spec if isinstance(given, Lazy) else given
         if one is not None and (not isinstance(one, Tensor) or one.spec != spec):
-            raise GradError(f"backward: the gradient of {edge.kind} returns {one!r} for input {index}, expected a tensor {spec}")
+            raise GradError(f"{what} {one!r} for input {index}, expected a tensor {spec}")
     return made
 
 
@@ -440,6 +443,9 @@ def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, 
          gradient: Callable[..., Any] | None = None) -> Any:  # fmt: skip
     """Calls a built-in or registered op directly. outputs: [(shape, dtype)], for an op that cannot infer them. gradient(grads, inputs,
     outputs): one tensor or None for each input; without it backward through the op is a GradError."""
+    if gradient is not None and not callable(gradient):
+        raise TypeError(f"gradient is of type {type(gradient).__name__}, expected a function or None")
+
     class Raw(LazyFunctions):
         def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
             return applied(kind, inputs, attrs, gradient)

@@ -368,6 +368,11 @@ def infer(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spe
     return row(op).infer(op, inputs, attrs)
 
 
+def infers(op: str) -> bool:
+    """Whether the outputs of an op follow from its inputs."""
+    return row(op).infer is not _given if op in PRIMITIVES else registered.infers(op)
+
+
 def insist(op: str, inputs: Sequence[Spec]) -> None:
     """Number and dtypes of the inputs."""
     of_op = row(op)

@@ -45,6 +45,11 @@ def _entry(op: str) -> Entry:
     return entry
 
 
+def infers(op: str) -> bool:
+    """Whether the op was registered with infer=."""
+    return _entry(op).infer is not None
+
+
 def fields(op: str) -> Mapping[str, int | float | None]:
     """The attributes and their defaults; None: no default."""
     return _entry(op).fields

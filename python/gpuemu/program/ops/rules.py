@@ -221,6 +221,9 @@ def _as_it_is(op: str, inputs: Sequence[Spec], attrs: Attrs) -> list[Spec]:
     row, made = primitives.row(op), spec_list(given)
     if len(made) != len(row.outputs):
         raise GraphError(f"{op} has {len(row.outputs)} outputs ({', '.join(row.outputs)}), outputs= has {len(made)}")
+    if primitives.infers(op):
+        for name, one, follows in zip(row.outputs, made, primitives.infer(op, inputs, whole)):
+            fit(op, one == follows, f"outputs= has {one} for {name}, expected {follows}: the op infers its outputs, outputs= can be left out")
     return made
 
 
