@@ -17,12 +17,12 @@ import gpuemu.program.shadow as shadow
 import gpuemu.program.storing as storing
 from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 from gpuemu.program.errors import BindError
-from gpuemu.program.executor import Executor, Replay, told
+from gpuemu.program.executor import Executor, Replay, insist_on_names, told
 from gpuemu.program.judging import Judgement
 from gpuemu.program.other_library import OtherLibrary, ProcessEnded
 from gpuemu.program.reproducer import WrongOp
 from gpuemu.program.report import REPLAY_DIFFERS, CheckedOp, ProgramFinding, ProgramReport, of_places
-from gpuemu.program.specs import as_stored, wide
+from gpuemu.program.specs import wide
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.tensors import Array
 
@@ -49,9 +49,16 @@ class Checker:
         self.report = ProgramReport(ops_total=len(executor.lowered), seed=int.from_bytes(os.urandom(8), "little"))
         if tolerance is not None and not isinstance(tolerance, (ToleranceConfig, Mapping)):
             raise TypeError(f"tolerance is {tolerance!r}, expected a gpuemu.ToleranceConfig or a dict of them by op")
+        for op, one in tolerance.items() if isinstance(tolerance, Mapping) else ():
+            primitives.row(op)  # Raises for an unknown op.
+            if not isinstance(one, ToleranceConfig):
+                raise TypeError(f"tolerance of {op} is {one!r}, expected a gpuemu.ToleranceConfig")
+        if not (save is None or isinstance(save, (str, os.PathLike))):
+            raise TypeError(f"save is of type {type(save).__name__}, expected the path of a folder")
 
     def copy_sources(self, inputs: Mapping[str, Any] | None) -> None:
         """Values of the executor, or those given instead. Raises BindError for one that was never set."""
+        insist_on_names(inputs)
         names = {name: self.executor._vid(name) for name in inputs or {}}
         missing = self.executor._missing - set(names.values())
         if missing:
@@ -64,11 +71,7 @@ class Checker:
                 if vid not in names.values():
                     self.values[vid].copy_from(root)
         for name, vid in names.items():
-            spec = self.plan.specs[vid]
-            array, dtype = as_stored(inputs[name], spec.dtype if isinstance(inputs[name], list) else None, name)  # type: ignore[index]
-            if (array.shape, dtype) != (spec.shape, spec.dtype):
-                raise BindError(f"'{name}': the content is {dtype}{list(array.shape)}, expected {spec}")
-            self.values[vid].copy_from(array)
+            self.tensor(vid).copy_from(self.executor._content(name, vid, inputs[name]))  # type: ignore[index]
 
     def tensor(self, vid: int) -> Tensor:
         """The storage of a value, made where there is none yet."""

@@ -42,6 +42,12 @@ def told(problem: E, one: Mapping[str, Any], index: int, where: str) -> E:
     return problem
 
 
+def insist_on_names(inputs: Any) -> None:
+    """Raises TypeError for what is no dict of content by name."""
+    if not (inputs is None or isinstance(inputs, Mapping)):
+        raise TypeError(f"inputs is of type {type(inputs).__name__}, expected a dict by name")
+
+
 class Executor:
     """A graph with storage on a device. Parameters begin as zeros; inputs and metas are set before a run. It computes nothing
     itself: a run is one op_call for each lowered op."""
@@ -52,6 +58,8 @@ class Executor:
             raise TypeError(f"graph is of type {type(graph).__name__}, expected an IRGraph")
         if device is not None and not isinstance(device, runtime.Device):
             raise TypeError(f"device is of type {type(device).__name__}, expected a runtime.Device or None")
+        if plan is not None and not isinstance(plan, BindingPlan):
+            raise TypeError(f"plan is of type {type(plan).__name__}, expected a BindingPlan or None")
         self._graph = graph
         self._lowered = graph.lower(passes=passes)
         self._plan = graph.bind(self._lowered) if plan is None else plan
@@ -74,6 +82,8 @@ class Executor:
             self._storage.allocate(vid)
         self._calls: list[PackedCall] | None = None
         self._arguments: list[tuple[Any, ...]] = []
+        with self._with_policy():
+            pass  # A policy that the device does not take is refused here.
 
     graph = property(lambda self: self._graph, doc="What runs.")
     lowered = property(lambda self: self._lowered, doc="The calls of built-in ops.")
@@ -105,7 +115,7 @@ class Executor:
                 raise BindError(f"'{name}' cannot be bound: addresses are fixed by a capture; make another Executor")
             if role == "constant":
                 raise BindError(f"'{name}' is a constant, which has storage of its own")
-            given = tensor if isinstance(tensor, Tensor) else runtime.as_tensor(tensor, device=self._device)
+            given = tensor if isinstance(tensor, Tensor) else self._adopted(name, tensor)
             given._memory._live(f"the tensor for '{name}'")
             self._insist_fits(name, vid, role, given)
             root = self._plan.storage(vid)
@@ -113,10 +123,16 @@ class Executor:
             self._missing.discard(vid)
             self._calls, self._arguments = None, []
 
+    def _adopted(self, name: str, given: Any) -> Tensor:
+        try:
+            return runtime.as_tensor(given, device=self._device)
+        except (TypeError, BufferError, runtime.InvalidArgumentError) as problem:
+            raise type(problem)(f"'{name}': {problem}") from None
+
     def _insist_fits(self, name: str, vid: int, role: str, given: Tensor) -> None:
         spec = self._plan.specs[vid]
         if given.device is not self._device:
-            raise BindError(f"'{name}': the tensor is of {given.device.name}, expected one of this executor's device, {self._device.name}")
+            raise BindError(f"'{name}': the tensor is of {given.device.name}, expected one of the executor's device, {self._device._told_apart_from(given.device)}")
         if given.shape != spec.shape or given.dtype != spec.dtype:
             raise BindError(f"'{name}': the tensor is {given.dtype}{text(given.shape)}, expected {spec}")
         if not given.is_contiguous:
@@ -136,19 +152,22 @@ class Executor:
         """New content, in the order of the stream; the caller may change the array at once."""
         with self._lock:
             vid = self._vid(name)
-            spec = self._plan.specs[vid]
-            if self._plan.roles[vid] == "constant":
-                raise BindError(f"'{name}' is a constant: its content is part of the graph")
-            content: Any
-            if isinstance(array, Tensor):
-                shape, dtype, content = array.shape, array.dtype, array
-            else:
-                content, dtype = as_stored(array, spec.dtype if isinstance(array, (list, tuple, int, float)) else None, f"content of '{name}'")
-                shape = content.shape
-            if shape != spec.shape or dtype != spec.dtype:
-                raise BindError(f"'{name}': the content is {dtype}{text(shape)}, expected {spec}")
-            self._storage.tensor(vid).copy_from(content, stream=stream)
+            self._storage.tensor(vid).copy_from(self._content(name, vid, array), stream=stream)
             self._missing.discard(vid)
+
+    def _content(self, name: str, vid: int, array: Any) -> Any:
+        """What set() copies into a value: a Tensor, or an array of NumPy."""
+        spec = self._plan.specs[vid]
+        if self._plan.roles[vid] == "constant":
+            raise BindError(f"'{name}' is a constant: its content is part of the graph")
+        content: Any
+        if isinstance(array, Tensor):
+            content, dtype = array, array.dtype
+        else:
+            content, dtype = as_stored(array, spec.dtype if isinstance(array, (list, tuple, int, float)) else None, f"content of '{name}'")
+        if content.shape != spec.shape or dtype != spec.dtype:
+            raise BindError(f"'{name}': the content is {dtype}{text(content.shape)}, expected {spec}")
+        return content
 
     def get(self, name: str) -> Array:
         """A copy of the content; waits."""
@@ -189,6 +208,7 @@ class Executor:
             self._issue(stream)
 
     def _ready(self, inputs: Mapping[str, Any] | None, stream: Any) -> None:
+        insist_on_names(inputs)
         for name, array in (inputs or {}).items():
             self.set(name, array, stream=stream)
         if self._missing:

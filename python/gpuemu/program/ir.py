@@ -17,7 +17,7 @@ import gpuemu.program.ops.rules as rules
 from gpuemu.program.errors import GraphError
 from gpuemu.program.functions import Functions, is_number, number_array
 from gpuemu.program.plan import BindingPlan, bind
-from gpuemu.program.specs import Spec, as_stored, dtype_of, rounded, shape_of
+from gpuemu.program.specs import Spec, as_stored, dtype_of, number_of, rounded, shape_of
 from gpuemu.program.values import FORMAT, GraphData, Node, Value
 from gpuemu.tensors import Array
 
@@ -59,6 +59,9 @@ class IRGraph(GraphData, Functions):
     """A program that is written once and bound and run many times. Every function of gpuemu.program is a method."""
 
     def __init__(self, name: str = "program", *, device: str = "any") -> None:
+        for what, value in (("name", name), ("device", device)):
+            if not isinstance(value, str):
+                raise TypeError(f"{what} is of type {type(value).__name__}, expected a str")
         super().__init__(name, device)
         self._names: dict[str, int] = {}
         self._latest: dict[int, int] = {}  # First vid of a parameter to its newest version.
@@ -268,4 +271,5 @@ def adam_scalars(step: int, rate: float, *, beta1: float = 0.9, beta2: float = 0
         raise TypeError(f"step is {step!r}, expected a whole number from 1")
     if step < 1:
         raise ValueError(f"step is {step}, expected 1 or more")
+    rate, beta1, beta2 = number_of("rate", rate), number_of("beta1", beta1), number_of("beta2", beta2)
     return rounded(np.array([rate, 1.0 / (1.0 - beta1 ** int(step)), 1.0 / (1.0 - beta2 ** int(step))]), "float32")

@@ -14,6 +14,8 @@ from gpuemu.program.values import GraphData, Node, Value
 
 def lower(graph: GraphData, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
     """The calls; graph.lowered_values, aliases and lowered_constants are those of this lowering."""
+    if isinstance(passes, str) or not isinstance(passes, Sequence):
+        raise TypeError(f"passes is {passes!r}, expected a list of names, as in ['fuse']")
     if passes:
         return _lower_passed(graph, *apply.applied(graph, passes))
     _insist_on_versions(graph)

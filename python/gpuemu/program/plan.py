@@ -74,6 +74,10 @@ class BindingPlan:
 
 def bind(graph: GraphData, lowered: list[dict[str, Any]], *, reuse: bool = True, alignment: int = 256) -> BindingPlan:
     """A plan of a graph and what it was lowered to last."""
+    if not isinstance(lowered, (list, tuple)) or not all(isinstance(one, Mapping) and {"inputs", "outputs"} <= one.keys() for one in lowered):
+        raise TypeError("lowered is not what lower() of the graph returns: a list of dicts with op, inputs, outputs, attrs and node")
+    if isinstance(alignment, bool) or not isinstance(alignment, int):
+        raise TypeError(f"alignment is {alignment!r}, expected a power of two")
     if alignment < 1 or alignment & (alignment - 1):
         raise BindError(f"alignment is {alignment}, expected a power of two")
     values = [*graph.values, *graph.lowered_values]

@@ -31,6 +31,14 @@ class TracePlace(Place):
 def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> IRGraph:
     """Calls `fn(**tensors)` on tensors of these specs, {"x": ((32, 784), "float32")}; it returns a tensor or a dict of outputs. Tensors
     that it makes are constants of the graph."""
+    if not callable(fn):
+        raise TypeError(f"fn is of type {type(fn).__name__}, expected a function")
+    for what, given in (("inputs", inputs), ("parameters", parameters or {})):
+        if not isinstance(given, Mapping):
+            raise TypeError(f"{what} is of type {type(given).__name__}, expected a dict from names to (shape, dtype)")
+        for name, spec in given.items():
+            if not isinstance(spec, (list, tuple)) or len(spec) != 2:
+                raise TypeError(f"{what}: '{name}' is {spec!r}, expected (shape, dtype)")
     graph, place = IRGraph(getattr(fn, "__name__", "program")), TracePlace()
     tensors: dict[str, Tensor] = {}
     values: dict[int, Any] = {}

@@ -9,6 +9,7 @@ from gpuemu.program.errors import UnknownPassError
 from gpuemu.program.passes.fuse import fuse
 from gpuemu.program.passes.mixed_precision import mixed_precision
 from gpuemu.program.passes.rematerialise import rematerialise
+from gpuemu.program.values import GraphData
 
 PASSES: dict[str, Callable[..., tuple[Any, list[str]]]] = {
     "fuse": fuse,
@@ -26,6 +27,8 @@ class PassResult(NamedTuple):
 
 def apply_pass(graph: Any, name: str, **options: Any) -> PassResult:
     """Applies the pass "fuse", "rematerialise" or "mixed_precision" to a copy of the graph. Raises ValueError for another name."""
+    if not isinstance(graph, GraphData):
+        raise TypeError(f"graph is of type {type(graph).__name__}, expected an IRGraph")
     if name not in PASSES:
         raise UnknownPassError(name, sorted(PASSES))
     return PassResult(*PASSES[name](graph, **options))
