@@ -2,7 +2,7 @@
 import numpy as np
 import pytest
 
-from test_programs import device, on_the_emulator, program, runtime  # noqa: F401
+from test_programs import device, gpuemu, on_the_emulator, program, runtime  # noqa: F401
 from gpuemu.program.tape import TAPE
 from gpuemu.runtime.prepared import GRAPHS_MAX, PreparedCalls
 
@@ -165,3 +165,43 @@ def test_a_call_of_a_prepared_step_that_is_refused_is_named(on_the_emulator):
     x._lazy.held.free()
     with pytest.raises(runtime.ReleasedError, match="was freed"):
         step(x)
+
+
+NO_GUARD = 'extern "C" __global__ void unguarded(const float* x, float* y) { int i = blockIdx.x * blockDim.x + threadIdx.x; y[i] = x[i]; }'
+FAULTY = {"op": "gelu", "name": "no_guard", "source": NO_GUARD, "launches": [runtime.Launch("unguarded", "cdiv(x.count, 64)", 64, ["x", "y"])], "types": {"T": ["float32"]}}
+
+
+def test_a_fault_is_told_with_its_op_and_the_line_that_wrote_it(on_the_emulator):
+    x = program.ones(10)
+    with runtime.register_kernel(**FAULTY, priority=9):
+        y = program.gelu(program.relu(x) + 1.0) * 2.0
+        with pytest.raises(gpuemu.KernelError, match=r"^op 2, gelu, written at .*test_program_lazy\.py:\d+: (reads|writes) 4 bytes at byte offset ") as raised:
+            y.numpy()
+        told = on_the_emulator.findings()
+    assert [one.message for one in told] == [one.message for one in raised.value.findings] and on_the_emulator.findings() == []
+    assert program.relu(x).numpy().tolist() == [1.0] * 10
+
+
+def test_a_fault_of_a_step_whose_weights_are_gone_is_told_with_its_op(on_the_emulator):
+    w = program.ones(10, requires_grad=True)
+
+    def step():
+        loss = program.gelu(w).mean()
+        w.zero_grad()
+        loss.backward()
+        w.assign(w - 0.1 * w.grad)
+        program.flush()
+        return loss.item()
+
+    for _ in range(3):
+        step()
+    with runtime.register_kernel(**FAULTY, priority=9), pytest.raises(gpuemu.KernelError, match=r"^op 0, gelu, written at .*test_program_lazy\.py:\d+: "):
+        step()
+
+
+def test_naming_a_fault_keeps_no_memory(on_the_emulator):
+    before = on_the_emulator.memory_statistics().live
+    y = program.ones(10) + program.ones(10)
+    program.flush()
+    del y
+    assert on_the_emulator.memory_statistics().live == before

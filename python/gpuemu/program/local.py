@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpuemu import runtime
-from gpuemu.errors import DeviceError
+from gpuemu.errors import DeviceError, KernelError
 import gpuemu.program.ops.primitives as primitives
 import gpuemu.runtime.registrations as registrations
 from gpuemu.program.executor import told
+from gpuemu.program.faults import LastRun
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.storage import Storage
@@ -61,6 +62,7 @@ class LocalPlace(Place):
     def __init__(self, backend: str, device: Any, arch: str | None) -> None:
         self.device = device if isinstance(device, runtime.Device) else runtime.Device(backend, device, arch=arch)
         self.name = self.device.name
+        self._last: LastRun | None = None
         self._numbers: tuple[dict[Any, Lazy], dict[Any, Lazy]] = {}, {}  # Those of now, and of before the last run.
 
     @property
@@ -74,6 +76,9 @@ class LocalPlace(Place):
     def get(self, held: Any) -> Array:
         made: Array = held.layout.numpy(held) if type(held) is Block else held.numpy()
         return made
+
+    def named(self, problem: KernelError) -> KernelError:
+        return problem if self._last is None or not self.device.is_emulator else self._last.named(self, problem)
 
     def number(self, value: Any, dtype: str, make: Callable[[], Any]) -> Any:
         """Numbers stay on the device until a run has not used them: a loop has the same ones in each step."""
@@ -90,6 +95,7 @@ class LocalPlace(Place):
     def run(self, program: LocalProgram, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
             each: Callable[[int], None] | None) -> Mapping[int, Any]:  # fmt: skip
         self._numbers = {}, self._numbers[0]
+        self._last = LastRun(program, graph, lowered, plan, sources)
         stream = self.device.current_stream()
         if program.prepared is not None and each is None and stream._graph is None:
             return self._repeat(program, graph, lowered, plan, sources, stream)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from gpuemu.errors import KernelError
 import gpuemu.program.host as host
 from gpuemu.program.errors import BackendError
 from gpuemu.program.plan import BindingPlan
@@ -38,6 +39,10 @@ class Place:
             each: Callable[[int], None] | None) -> Mapping[int, Any]:  # fmt: skip
         """What the outputs of the graph are, by vid."""
         raise NotImplementedError
+
+    def named(self, problem: KernelError) -> KernelError:
+        """The fault that get() raised, with the op of the last run that it is of. REQUIRES: the lock of tapes is held."""
+        return problem
 
     def close(self) -> None:
         """Releases what the place holds."""

@@ -399,7 +399,11 @@ def graph_of(calls: Sequence[Call], leaves: Sequence[Lazy], targets: Iterable[La
 def held_array(lazy: Lazy) -> Array:
     """The content, computed if need be: a copy."""
     TAPE.execute(lazy)
-    return lazy.place.get(lazy.held)
+    try:
+        return lazy.place.get(lazy.held)
+    except KernelError as problem:
+        with LOCK:
+            raise lazy.place.named(problem) from None
 
 
 __all__ = ["LOCK", "TAPE", "Call", "Lazy", "Run", "Tape", "graph_of", "held_array", "leaves_of", "needed", "write_calls"]

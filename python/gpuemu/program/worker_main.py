@@ -12,6 +12,7 @@ from typing import Any
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.registering as registering
 from gpuemu.errors import DeviceError, KernelError
+from gpuemu.program.faults import faulting_op
 from gpuemu.program.local import LocalPlace
 
 
@@ -48,27 +49,9 @@ class Worker:
             made = self.place.run(*bound, None)
             self.place.device.synchronize()
         except KernelError as problem:
-            problem.op_index = self._faulting(bound)
+            problem.op_index = faulting_op(self.place, bound)
             raise
         self.values.update({outputs[vid]: one for vid, one in made.items()})
-
-    def _faulting(self, bound: tuple[Any, Any, Any, Any, Any]) -> int | None:
-        """The lowered op at which a program goes wrong, found by waiting for each; None if it does not go wrong again."""
-        at = 0
-
-        def each(index: int) -> None:
-            nonlocal at
-            self.place.device.synchronize()
-            at = index
-
-        try:
-            self.place.run(*bound, each)
-            self.place.device.synchronize()
-        except KernelError:
-            return at
-        except DeviceError:
-            pass  # The device is lost.
-        return None
 
 
 def _sendable(problem: Exception) -> Exception:
