@@ -205,3 +205,69 @@ def test_naming_a_fault_keeps_no_memory(on_the_emulator):
     program.flush()
     del y
     assert on_the_emulator.memory_statistics().live == before
+
+
+@pytest.fixture
+def with_spares(on_the_emulator, monkeypatch):
+    """As on a GPU: memory of one step is taken by the next without an allocation."""
+    monkeypatch.setattr(runtime.Device, "recycles", True)
+    return on_the_emulator
+
+
+def test_steps_that_take_the_memory_of_steps_before_have_the_bits_of_others(with_spares, monkeypatch):
+    taken = train(12), recurring()
+    for captures in (True, False):
+        monkeypatch.setattr(PreparedCalls, "captures", captures)
+        assert (train(12), recurring()) == taken
+    monkeypatch.setattr(runtime.Device, "recycles", False)
+    assert (train(12), recurring()) == taken
+
+
+def test_a_loop_with_spare_memory_allocates_nothing_and_its_addresses_recur(with_spares, monkeypatch):
+    monkeypatch.setattr(PreparedCalls, "captures", True)
+    calls, allocate = [], with_spares._library.gpuemu_memory_allocate_named
+    recurring()
+    monkeypatch.setattr(with_spares._library, "gpuemu_memory_allocate_named", lambda *arguments: calls.append(arguments) or allocate(*arguments))
+    recurring(40)
+    assert len(calls) < 20 and graphs() > 0
+
+
+def test_spare_memory_is_given_back_where_it_is_counted_and_after_two_runs(with_spares):
+    before = with_spares.memory_statistics()
+    x = program.ones(1000)
+    for _ in range(3):
+        (x + 1.0).data
+    del x
+    after = with_spares.memory_statistics()
+    assert after.live - before.live <= 1 and after.requested_bytes - before.requested_bytes <= 4  # The number 1.0.
+    assert after.live == after.allocations - after.frees
+    for _ in range(3):
+        (program.ones(1000) + 1.0).data
+    assert with_spares._spares._now or with_spares._spares._before
+    for _ in range(3):
+        (program.ones(3) * 2.0).data
+    assert b"float32[1000]" not in {*with_spares._spares._now, *with_spares._spares._before}
+
+
+def test_spare_memory_makes_room_before_memory_is_out():
+    with runtime.Device("emulator", memory_limit_bytes=1 << 20) as device:
+        device.recycles = True
+        program.reset()
+        program.set_backend("emulator", local=True, device=device)
+        x = program.ones(50_000)
+        for _ in range(4):
+            (x + 1.0).data
+        assert device._spares._now or device._spares._before
+        assert device.allocate(800_000).nbytes == 800_000
+        program.reset()
+    device.close()
+
+
+def test_a_profile_counts_allocations_as_if_there_were_no_spares(with_spares):
+    x = program.ones(1000)
+    for _ in range(3):
+        (x + 1.0).data
+    with with_spares.profile() as profile:
+        for _ in range(3):
+            (x + 1.0).data
+    assert (profile.memory.allocations, profile.memory.frees) == (3, 3)

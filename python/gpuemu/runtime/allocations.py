@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import heapq
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,10 +21,35 @@ BYTES_MAX = 2**63 - 1
 _FOREIGN = -2  # In place of a stream: memory of somebody else.
 
 
+class Spares:
+    """Memory of lazy tensors that is free for the next run on the default stream, which needs neither an allocation nor a free for it then.
+    What two runs have not used is given back. Rows are heaps: in a loop the same tensors get the same addresses."""
+
+    def __init__(self) -> None:
+        self._now: dict[bytes, list[int]] = {}
+        self._before: dict[bytes, list[int]] = {}
+
+    def add(self, label: bytes, address: int) -> None:
+        """Memory for elements of this dtype and shape that nothing refers to any more."""
+        heapq.heappush(self._now.setdefault(label, []), address)
+
+    def take(self, label: bytes) -> int:
+        """An address of memory for these elements; 0: there is none."""
+        found = self._now.get(label) or self._before.get(label)
+        return heapq.heappop(found) if found else 0
+
+    def turn(self) -> list[int]:
+        """Ends a run: what is to be given back."""
+        gone, self._before, self._now = self._before, self._now, {}
+        return [address for row in gone.values() for address in row]
+
+
 class Allocations(DeviceCalls):
     """The part of a Device that has memory."""
 
+    recycles: bool | None = None  # Whether there are spares; None: on a GPU. The emulator would not find content that nobody has written.
     default_stream: Stream
+    _watchers: int
 
     def __init__(self, context: library.Context) -> None:
         super().__init__(context)
@@ -31,6 +57,7 @@ class Allocations(DeviceCalls):
         self._after_capture: list[tuple[int, int, Any]] = []  # Address, stream, and whom it keeps alive until then. Guarded by _lock.
         self._pinned: dict[int, int] = {}  # Bytes by address.
         self._staging = Staging()
+        self._spares = Spares()  # Guarded by _lock.
 
     def _stream(self, stream: Any) -> Stream:
         """What `stream=` means."""
@@ -51,8 +78,13 @@ class Allocations(DeviceCalls):
         try:
             if count > BYTES_MAX:
                 raise errors.OutOfMemoryError(f"{self.name}: {count} bytes are more than any device has")
-            self._check_using([chosen], self._check, "gpuemu_memory_allocate_named", memory.KINDS.index(kind), count, chosen.handle,
-                              (name or label).encode(), ctypes.byref(made))  # fmt: skip
+            call = ([chosen], self._check, "gpuemu_memory_allocate_named", memory.KINDS.index(kind), count, chosen.handle, (name or label).encode(), ctypes.byref(made))
+            try:
+                self._check_using(*call)
+            except errors.OutOfMemoryError:
+                if not self._drop_spares():
+                    raise
+                self._check_using(*call)
         except errors.OutOfMemoryError as problem:
             raise errors.OutOfMemoryError(self._out_of_memory(str(problem), count)) from None
         block = Block(self, made.value or 0, kind)
@@ -66,19 +98,48 @@ class Allocations(DeviceCalls):
         """Memory with undefined content for each."""
         made, address, new = [], ctypes.c_void_p(), Block.__new__
         function, where, handle = self._library.gpuemu_memory_allocate_named, ctypes.byref(address), stream.handle
+        spares = self._spares if handle == 0 and self._recycles else None
         context = self._context.enter()
         try:
             for one in layouts:
-                if function(context, 0, one.nbytes, handle, one.label, where):
-                    block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # It raises the error.
+                spare = 0
+                if spares is not None:
+                    with self._lock:
+                        spare = spares.take(one.label)
+                if not spare and function(context, 0, one.nbytes, handle, one.label, where):
+                    block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # Without spares, or it raises the error.
                 else:
                     block = new(Block)  # Without __init__(), which costs as much as all of it.
-                    block.device, block.address, block.kind, block.streams, block.last = self, address.value or 0, "device", {handle: stream}, stream
+                    block.device, block.address, block.kind, block.streams, block.last = self, spare or address.value or 0, "device", {handle: stream}, stream
                 block.layout = one
                 made.append(block)
         finally:
             self._context.leave()
+        if spares is not None:
+            with self._lock:
+                unused = spares.turn()
+            self._give_back(unused)
         return made
+
+    @property
+    def _recycles(self) -> bool:
+        """Whether there are spares. A profile counts what would be allocated and freed without."""
+        return (not self.is_emulator if self.recycles is None else self.recycles) and not self._watchers
+
+    def _drop_spares(self) -> bool:
+        """Gives all spare memory back. False: there was none."""
+        with self._lock:
+            unused = self._spares.turn() + self._spares.turn()
+        self._give_back(unused)
+        return bool(unused)
+
+    def _give_back(self, unused: Sequence[int]) -> None:
+        for address in unused:
+            with self._lock:
+                if self._captures:
+                    self._after_capture.append((address, 0, None))
+                    continue
+            self._free(address, 0)
 
     def _out_of_memory(self, said: str, count: int) -> str:
         info, told = self.memory(), self.memory_statistics()
@@ -88,12 +149,14 @@ class Allocations(DeviceCalls):
 
     def memory(self) -> MemoryInfo:
         """Total and free bytes, now."""
+        self._drop_spares()
         free, total = ctypes.c_uint64(), ctypes.c_uint64()
         self._check("gpuemu_memory_info", ctypes.byref(free), ctypes.byref(total))
         return MemoryInfo(total.value, free.value)
 
     def memory_statistics(self) -> MemoryStatistics:
         """What this device has allocated for this process. Workspaces of ops are not among it."""
+        self._drop_spares()
         told = structs.Statistics(struct_bytes=ctypes.sizeof(structs.Statistics))
         self._check("gpuemu_memory_statistics_get", ctypes.byref(told))
         return MemoryStatistics(**{name: getattr(told, name) for name in MemoryStatistics.__dataclass_fields__})
@@ -104,6 +167,7 @@ class Allocations(DeviceCalls):
 
     def largest(self, count: int = 10) -> list[tuple[str, int]]:
         """The largest allocations: name and bytes."""
+        self._drop_spares()
         return [(name, size) for name, size in self._json("gpuemu_memory_largest_json", min(structs.whole("count", count), 2**32 - 1))]
 
     def trim(self, bytes: int = 0) -> int:
@@ -138,6 +202,10 @@ class Allocations(DeviceCalls):
         """Nothing refers to the block any more."""
         context, streams = self._context, block.streams
         if context.is_closed:
+            return
+        if block.layout is not None and len(streams) == 1 and 0 in streams and block.free_stream is None and self._recycles:
+            with self._lock:
+                self._spares.add(block.layout.label, block.address)
             return
         is_plain = block.kind == "device" and block.free_stream is None and type(block) is Block
         if is_plain and not self._captures and (self.is_emulator or (len(streams) == 1 and 0 in streams)):

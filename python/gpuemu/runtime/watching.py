@@ -240,6 +240,7 @@ class Profile(library.Unique):
         return self._told
 
     def __enter__(self) -> Profile:
+        self._device._drop_spares()  # They are no part of what happens inside.
         try:
             self._device._check("gpuemu_profile_start", 1 if self._counters else 0)
         except errors.InvalidArgumentError as problem:
