@@ -22,16 +22,16 @@ from gpuemu.program.values import FORMAT, GraphData, Node, Value
 from gpuemu.tensors import Array
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
-_FILES: set[str] = set()  # Those of this package that were seen; a name is found in a set faster than its beginning is compared.
+_FILES_MAX = 4096
+_IS_INSIDE: dict[str, bool] = {}  # Of files that were seen: a name is found faster than its beginning is compared.
 # Ops that define new versions of their operands: outputs in the order of these inputs.
 UPDATES = {"adam_step": (0, 2, 3), "sgd_step": (0, 2)}
 
 
 def _is_inside(file: str) -> bool:
-    if not file.startswith(_PACKAGE):
-        return False
-    _FILES.add(file)
-    return True
+    if len(_IS_INSIDE) >= _FILES_MAX:  # Each cell of a notebook is one.
+        _IS_INSIDE.clear()
+    return _IS_INSIDE.setdefault(file, file.startswith(_PACKAGE))
 
 
 def place_of_caller(depth: int = 1) -> tuple[str, int]:
@@ -39,7 +39,8 @@ def place_of_caller(depth: int = 1) -> tuple[str, int]:
     frame: Any = sys._getframe(depth)
     while frame is not None:
         file = frame.f_code.co_filename
-        if file not in _FILES and not _is_inside(file):
+        inside = _IS_INSIDE.get(file)
+        if not inside and (inside is False or not _is_inside(file)):
             return file, frame.f_lineno
         frame = frame.f_back
     return "", 0

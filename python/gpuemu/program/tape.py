@@ -46,7 +46,11 @@ class Lazy:
     __slots__ = ("__weakref__", "call", "form", "held", "index", "place", "spec")
 
     def __init__(self, spec: Spec, place: Place, call: Call | None, index: int, held: Any = None, form: int = 0) -> None:
-        self.spec, self.place, self.call, self.index, self.held = spec, place, call, index, held
+        self.spec = spec
+        self.place = place
+        self.call = call
+        self.index = index
+        self.held = held
         self.form = form or form_of(spec)
 
     @property
@@ -145,22 +149,25 @@ class Tape:
     def write(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any], home: Callable[[], Place] | None = None, key: Any = None) -> tuple[
             Call, list[Lazy]]:  # fmt: skip
         """A pending call and its outputs. home: the place of an op without inputs; key: that of call_key(). REQUIRES: LOCK is held."""
-        key = key or call_key(kind, inputs, attrs)
+        if key is None:
+            key = call_key(kind, inputs, attrs)
         outputs, token = self.written.get(key) or self._inferred(key, kind, inputs, attrs)
         place = inputs[0].place if inputs else home() if home is not None else insist_one(kind, [])
         sources: list[Source] = []
         for one in inputs:
-            sources.append(one if one.call is None else (one.call, one.index))
+            behind = one.call
+            sources.append(one if behind is None else (behind, one.index))
             if one.place is not place:
                 insist_one(kind, [each.place for each in inputs])
         call = Call(next(self.numbers), kind, sources, attrs, self.tracing.where or place_of_caller(3), token)
-        made = []
+        made, weak = [], call.outputs
         for index, spec, form in outputs:
             one = Lazy(spec, place, call, index, None, form)
             made.append(one)
-            call.outputs.append(ref(one))
-        self.pending.append(ref(call))
-        if len(self.pending) > PENDING_MAX:
+            weak.append(ref(one))
+        pending = self.pending
+        pending.append(ref(call))
+        if len(pending) > PENDING_MAX:
             self.execute()
         return call, made
 

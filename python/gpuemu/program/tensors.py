@@ -38,12 +38,23 @@ class Edge:
     __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
 
     def __init__(self, call: Call, gradient: Callable[..., Any] | None, inputs: Sequence[Tensor], lazies: list[Lazy], outputs: list[Lazy]) -> None:
-        needs = rules.rule(call.kind).needs if gradient is None else "io"
-        self.number, self.kind, self.attrs, self.gradient = call.number, call.kind, call.attrs, gradient
+        kind = call.kind
+        needs = rules.rule(kind).needs if gradient is None else "io"
+        self.number = call.number
+        self.kind = kind
+        self.attrs = call.attrs
+        self.gradient = gradient
+        self.specs = [outputs[0].spec] if len(outputs) == 1 else [one.spec for one in outputs]
         self.inputs: list[Lazy | Spec] = lazies if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]  # type: ignore[assignment]
-        self.specs = [one.spec for one in outputs]
         self.outputs: list[Lazy | Spec] = outputs if "o" in needs else self.specs  # type: ignore[assignment]
-        self.parents = [None if not one.requires_grad else one if one._edge is None else (one._edge, one._index) for one in inputs]
+        self.parents: list[Tensor | tuple[Edge, int] | None] = []
+        parents = self.parents
+        for one in inputs:
+            if one.requires_grad:
+                edge = one._edge
+                parents.append(one if edge is None else (edge, one._index))
+            else:
+                parents.append(None)
 
 
 class Tensor:

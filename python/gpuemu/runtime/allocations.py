@@ -98,14 +98,15 @@ class Allocations(DeviceCalls):
         """Memory with undefined content for each."""
         made, address, new = [], ctypes.c_void_p(), Block.__new__
         function, where, handle = self._library.gpuemu_memory_allocate_named, ctypes.byref(address), stream.handle
-        spares = self._spares if handle == 0 and self._recycles else None
+        recycles = handle == 0 and self._recycles
+        found: Sequence[int] = ()
+        if recycles:
+            with self._lock:  # No call of the library is made under it: a destructor may wait for it inside of one.
+                found = [self._spares.take(one.label) for one in layouts]
         context = self._context.enter()
         try:
-            for one in layouts:
-                spare = 0
-                if spares is not None:
-                    with self._lock:
-                        spare = spares.take(one.label)
+            for place, one in enumerate(layouts):
+                spare = found[place] if found else 0
                 if not spare and function(context, 0, one.nbytes, handle, one.label, where):
                     block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # Without spares, or it raises the error.
                 else:
@@ -115,9 +116,9 @@ class Allocations(DeviceCalls):
                 made.append(block)
         finally:
             self._context.leave()
-        if spares is not None:
+        if recycles:
             with self._lock:
-                unused = spares.turn()
+                unused = self._spares.turn()
             self._give_back(unused)
         return made
 
