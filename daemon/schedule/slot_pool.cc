@@ -66,6 +66,7 @@ SlotLease::SlotLease(SlotLease&& other) noexcept
       index_(other.index_),
       ticket_(other.ticket_),
       claim_(std::move(other.claim_)),
+      inside_before_(other.inside_before_),
       entered_(other.entered_) {}
 
 SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
@@ -73,26 +74,31 @@ SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
   std::swap(index_, other.index_);
   std::swap(ticket_, other.ticket_);
   std::swap(claim_, other.claim_);
+  std::swap(inside_before_, other.inside_before_);
   std::swap(entered_, other.entered_);
   return *this;
 }
 
+/// Charges its session. What the gate has to be told; nothing where it holds none.
+std::optional<LaneGate::Held> HeldLane::end() {
+  if (std::exchange(gate_, nullptr) == nullptr) return std::nullopt;
+  const auto used = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - since_);
+  if (const LaneClaim claim = std::exchange(claim_, nullptr)) claim->release(used);
+  return LaneGate::Held{ticket_, used};
+}
+
 void HeldLane::release() {
-  if (gate_ != nullptr) std::exchange(gate_, nullptr)->leave(held_.ticket, held_.used);
+  const std::shared_ptr<LaneGate> gate = gate_;
+  if (const auto ended = end()) gate->leave(ended->ticket, ended->used);
 }
 
 HeldLane SlotLease::end_case() {
-  const auto used = std::chrono::duration_cast<std::chrono::microseconds>(
-      std::chrono::steady_clock::now() - entered_);
   (*this)->reference.stop_when(nullptr);
   const bool ran_inside = (*this)->worker.plans_inside() > inside_before_;
   pool_->give_back(index_);
   if (claim_ != nullptr && ran_inside) claim_->ran_inside = true;
-  if (claim_ != nullptr) claim_->release(used);
-  HeldLane lane;
-  lane.gate_ = std::exchange(pool_, nullptr)->state_->gate;
-  lane.held_ = {ticket_, used};
-  return lane;
+  return HeldLane(std::exchange(pool_, nullptr)->state_->gate, ticket_, std::move(claim_),
+                  entered_);
 }
 
 SlotLease::~SlotLease() {
@@ -181,14 +187,15 @@ Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bo
     return state_->ended || cancelled() || (claim != nullptr && claim->is_stopped());
   };
   count_remotes();
+  const auto before = held.end();  // Before its session's limit of time is looked at.
   std::optional<LaneGate::Ticket> ticket;
   {
     std::optional<LaneUse::Wait> wait;
     if (claim != nullptr) wait.emplace(*claim, *state_->gate);
     if (!stopped() && !ended()) {
-      const bool goes_on = std::exchange(held.gate_, nullptr) != nullptr;
-      ticket = state_->gate->enter(state_->gate_number, claim, ended,
-                                   goes_on ? std::optional(held.held_) : std::nullopt);
+      ticket = state_->gate->enter(state_->gate_number, claim, ended, before);
+    } else if (before) {
+      state_->gate->leave(before->ticket, before->used);
     }
   }
   if (ticket && stopped()) {

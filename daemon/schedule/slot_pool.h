@@ -61,15 +61,18 @@ struct WorkerActivity {
 
 class SlotPool;
 
-/// The lane of a case that has ended, for the next one of whoever holds it. Must not outlive the
-/// pool, and what may wait for something else gives it up first.
+/// The lane of a case that has ended, for the next one of whoever holds it, whose session is
+/// charged for it until it is given back. Must not outlive the pool, and what may wait for
+/// something else gives it up first.
 class HeldLane {
  public:
   HeldLane() = default;
   HeldLane(HeldLane&& other) noexcept { *this = std::move(other); }
   HeldLane& operator=(HeldLane&& other) noexcept {
     std::swap(gate_, other.gate_);
-    std::swap(held_, other.held_);
+    std::swap(ticket_, other.ticket_);
+    std::swap(claim_, other.claim_);
+    std::swap(since_, other.since_);
     return *this;
   }
   ~HeldLane() { release(); }
@@ -78,8 +81,16 @@ class HeldLane {
  private:
   friend class SlotPool;
   friend class SlotLease;
+  using Clock = std::chrono::steady_clock;
+  HeldLane(std::shared_ptr<LaneGate> gate, LaneGate::Ticket ticket, LaneClaim claim,
+           Clock::time_point since)
+      : gate_(std::move(gate)), ticket_(ticket), claim_(std::move(claim)), since_(since) {}
+  std::optional<LaneGate::Held> end();
+
   std::shared_ptr<LaneGate> gate_;  ///< Null: it holds none.
-  LaneGate::Held held_;
+  LaneGate::Ticket ticket_ = 0;
+  LaneClaim claim_;
+  Clock::time_point since_;  ///< When its case took it.
 };
 
 /// The slot is its holder's alone until the lease goes. Must not outlive the pool.

@@ -82,6 +82,46 @@ TEST(SlotPool, WhoKeepsItsLaneForItsNextCaseSharesByWeight) {
   EXPECT_NEAR(ratio, 3, 1);
 }
 
+TEST(SlotPool, TimeBetweenCasesOfAKeptLaneIsCharged) {
+  // Both hold the lane for 4 ms a turn; "plans" spends nearly all of it on its next case.
+  auto pool = pool_of(1);
+  const auto plans = claim_of("plans"), runs = claim_of("runs");
+  std::atomic<bool> done = false;
+  std::atomic<int> turns = 0;
+  int planned = 0, ran = 0;
+  const auto work = [&](const LaneClaim& claim, int& own, int in_case, int between) {
+    HeldLane lane;
+    while (!done) {
+      auto lease = pool->acquire(claim, nullptr, std::move(lane));
+      ASSERT_TRUE(lease);
+      // A case ends when the other session waits for the lane.
+      while (pool->waiting() == 0 && !done) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(in_case));
+      lane = lease->end_case();
+      std::this_thread::sleep_for(std::chrono::milliseconds(between));
+      ++own;
+      if (++turns >= 60) done = true;
+    }
+  };
+  std::thread first(work, plans, std::ref(planned), 0, 4);
+  std::thread second(work, runs, std::ref(ran), 4, 0);
+  first.join();
+  second.join();
+  EXPECT_NEAR(planned, ran, 10);
+  EXPECT_GE(plans->session().used_us, planned * 4'000);
+}
+
+TEST(SlotPool, TheTimeLimitOfASessionHoldsBetweenCasesOfAKeptLane) {
+  auto pool = pool_of(1);
+  const auto claim = claim_of("limited between");
+  claim->session().limit_us = 2'000;
+  HeldLane lane = (*pool->acquire(claim)).end_case();
+  std::this_thread::sleep_for(std::chrono::milliseconds(3));
+  EXPECT_FALSE(pool->acquire(claim, nullptr, std::move(lane)));
+  EXPECT_GE(claim->session().used_us, 3'000);
+  EXPECT_TRUE(pool->acquire(claim_of("b"))) << "the lane is free for others";
+}
+
 TEST(SlotPool, AHeldLaneThatGoesIsFreeForOthers) {
   auto pool = pool_of(1);
   HeldLane lane = (*pool->acquire(claim_of("a"))).end_case();
