@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -22,8 +24,22 @@ struct sigaction before{};
 thread_local int calls = 0;
 thread_local bool is_program = false;
 
-void protect(const UsedPages& pages, int how) {
-  ::mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, how);
+bool protect(const UsedPages& pages, int how) {
+  return ::mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, how) == 0;
+}
+
+/// The access would fail again and again. Allocates nothing and takes no lock: the access may have
+/// been made anywhere.
+[[noreturn]] void end_without(const char* memory) {
+  char text[400];
+  const int bytes = std::snprintf(
+      text, sizeof text,
+      "gpuemu: the system does not give %s back (mprotect: %s): the process has as much data as it "
+      "may have (RLIMIT_DATA) or as many mappings (vm.max_map_count); raise `ulimit -d` or that "
+      "setting, or let the program hold less memory\n",
+      memory, std::strerror(errno));
+  if (bytes > 0 && ::write(STDERR_FILENO, text, static_cast<size_t>(bytes)) < 0) std::abort();
+  std::abort();
 }
 
 bool is_device_thread() {
@@ -132,7 +148,8 @@ bool HostPages::give_back_for(uint64_t address, bool writes) {
     }
     std::erase_if(taken_, holds);
     taken_.insert(taken_.end(), parts.begin(), parts.end());
-    protect({page, page + size}, PROT_READ | PROT_WRITE);
+    const bool is_back = protect({page, page + size}, PROT_READ | PROT_WRITE);
+    if (!is_back) end_without("a page of the program");
     if (!is_taken) return true;
   }
   if (is_of_program()) accessed_(address, writes);
@@ -142,7 +159,7 @@ bool HostPages::give_back_for(uint64_t address, bool writes) {
 /// What of the driver's own touches memory of a device outside of the device's work may.
 bool HostPages::open_for(uint64_t address, bool writes) {
   if (is_of_program()) return refused_(address, writes), false;
-  emulator::Fence::instance().open();
+  if (!emulator::Fence::instance().open()) end_without("the device's memory");
   return true;
 }
 

@@ -95,6 +95,13 @@ def test_a_handler_of_the_program_gets_the_signal_and_a_system_call_fails(progra
     assert found_in(program, "device system call") == []
 
 
+def test_a_program_ends_where_the_system_does_not_give_the_device_its_memory_back(program):
+    done = run("--", program, "no more data")
+    assert done.returncode == 128 + 6
+    said = [line for line in done.stderr.splitlines() if "the system does not give the device's memory back" in line]
+    assert len(said) == 1 and "Cannot allocate memory" in said[0] and "raise `ulimit -d`" in said[0]
+
+
 def test_the_check_can_be_left_out(program):
     assert found_in(program, "managed read", "--checks", "-stream") == []
 

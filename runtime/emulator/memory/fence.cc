@@ -105,9 +105,10 @@ void Fence::remove() {
   if (is_closed_) protect(false);
 }
 
-void Fence::open() {
+bool Fence::open() {
   const std::lock_guard lock(mutex_);
   if (is_closed_) protect(false);
+  return !is_closed_;
 }
 
 void Fence::enter() {
@@ -126,14 +127,17 @@ bool Fence::may_close() const {
   return spent_ <= kAlways + (Clock::now() - started_) / kShareOfTime;
 }
 
+bool Fence::set_access(int access) {
+  return ::mprotect(reinterpret_cast<void*>(begin_.load()), used_, access) == 0;
+}
+
 void Fence::protect(bool is_closed) {
   if (void (*const before)() = before_close_; is_closed && before != nullptr) before();
   const auto since = processor_time();
-  const int access = is_closed ? PROT_NONE : PROT_READ | PROT_WRITE;
-  // If the system refuses, the state stays as it is.
-  if (::mprotect(reinterpret_cast<void*>(begin_.load()), used_, access) == 0) {
-    is_closed_ = is_closed;
-  }
+  // A call that fails may have changed some of the pages, so the fence then counts as closed.
+  const bool is_open = is_closed ? !set_access(PROT_NONE) && set_access(PROT_READ | PROT_WRITE)
+                                 : set_access(PROT_READ | PROT_WRITE);
+  is_closed_ = !is_open;
   spent_ += processor_time() - since;
 }
 

@@ -39,8 +39,9 @@ class Fence {
   }
   /// Gives the host access to the memory permanently.
   void remove();
-  /// Opens the fence until the next piece of work ends.
-  void open();
+  /// Opens the fence until the next piece of work ends. Returns false if the system refuses; the
+  /// host then still cannot access the memory.
+  bool open();
   /// Registers a function that is called each time before the fence closes.
   void on_close(void (*before)()) { before_close_ = before; }
 
@@ -55,6 +56,7 @@ class Fence {
   bool reserve();
   bool may_close() const;
   void protect(bool is_closed);
+  bool set_access(int access);
   void add_free(uint64_t begin, uint64_t bytes);
 
   std::atomic<uint64_t> begin_ = 0;

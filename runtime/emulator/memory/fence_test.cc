@@ -1,6 +1,7 @@
 #include "runtime/emulator/memory/fence.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "runtime/emulator/memory/memory.h"
@@ -58,6 +59,18 @@ TEST(Fence, ShutsTheHostOutBetweenPiecesOfWork) {
   EXPECT_EQ(*memory.allocate(3 * kWide, "e"), address);
   running.unlock();
   EXPECT_FALSE(host_can_read(address));
+
+  // The program has as much data as the system lets it have.
+  rlimit before_limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_DATA, &before_limit), 0);
+  const rlimit small{.rlim_cur = kWide, .rlim_max = before_limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_DATA, &small), 0);
+  const bool is_open = fence.open();
+  ASSERT_EQ(::setrlimit(RLIMIT_DATA, &before_limit), 0);
+  EXPECT_FALSE(is_open);
+  EXPECT_FALSE(host_can_read(address));
+  EXPECT_TRUE(fence.open());
+  EXPECT_TRUE(host_can_read(address));
 
   fence.remove();
   EXPECT_TRUE(host_can_read(address));

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "driver.h"
@@ -236,6 +237,15 @@ int main(int words_count, char** words) {
   MODE("device system call") {
     int ends[2];
     if (pipe(ends) != 0 || write(ends[1], (void*)a, 4) != -1) return 5;
+  }
+  MODE("no more data") { /* The system does not give back what the device's memory needs. */
+    launch(c, N, one);
+    CHECK(cuCtxSynchronize());
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_DATA, &limit) != 0) return 5;
+    limit.rlim_cur = 4096;
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) return 5;
+    CHECK(cuMemcpyDtoH_v2(&sum, a, sizeof sum));
   }
   else return 3;
   CHECK(cuCtxSynchronize());
