@@ -238,22 +238,6 @@ Status Database::scan(
   return at->status().ok() ? ok_status() : Status(met(at->status()));
 }
 
-Result<uint64_t> Database::bytes_below(std::string_view prefix) {
-  const ActingOwner owner;
-  rocksdb::SizeApproximationOptions options;
-  options.include_memtables = true;
-  const std::string end = end_of_prefix(prefix);
-  const rocksdb::Range range(slice_of(prefix), end);
-  uint64_t all = 0;
-  for (rocksdb::ColumnFamilyHandle* family : rocks_.handles) {
-    uint64_t bytes = 0;
-    const auto status = rocks_.db->GetApproximateSizes(options, family, &range, 1, &bytes);
-    if (!status.ok()) return error_of(status, folder_);
-    all += bytes;
-  }
-  return all;
-}
-
 Status Database::give_back(const std::vector<Family>& families) {
   const ActingOwner owner;
   for (const Family family : families) {

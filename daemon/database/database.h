@@ -46,8 +46,6 @@ class Database {
       Family family, std::string_view prefix,
       const std::function<Result<bool>(std::string_view key, std::string_view value)>& visit);
 
-  /// Returns approximately how much disk space the keys with this prefix take, over all families.
-  Result<uint64_t> bytes_below(std::string_view prefix);
   /// Returns the disk space of what was erased from these families.
   Status give_back(const std::vector<Family>& families);
 

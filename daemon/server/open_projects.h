@@ -104,7 +104,8 @@ class OpenProjects {
   Share& share() const { return facts_.share; }
   /// Requires start().
   Tapes& tapes() { return *tapes_; }
-  /// Returns the approximate disk space of the user's records, over all projects.
+  /// Returns the bytes of the user's records over all projects. Where counting takes long, the result
+  /// is that of a moment ago.
   Result<uint64_t> bytes_of(const std::string& user);
   /// Returns the lanes of all open projects, each once.
   std::vector<std::shared_ptr<Lanes>> lanes() const;
@@ -142,6 +143,14 @@ class OpenProjects {
   std::string default_id_;
   std::map<std::string, std::shared_ptr<Entry>> entries_;  ///< By id.
   bool ended_ = false;
+
+  struct CountedBytes {
+    uint64_t bytes = 0;
+    Clock::time_point counted{};
+    Clock::duration took{};
+  };
+  std::mutex bytes_mutex_;
+  std::map<std::string, CountedBytes> bytes_;  ///< By user. Guarded by bytes_mutex_.
 };
 
 /// Adds the op and kernel names of the project, which decide what it claims of the records that

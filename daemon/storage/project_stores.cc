@@ -107,7 +107,8 @@ class RocksStores : public ProjectStores {
     return database_->give_back({Family::Failures, Family::Results});
   }
   Result<uint64_t> bytes(const std::string& project) override {
-    return database_->bytes_below(storage::project_prefix(project));
+    const ActingOwner owner;
+    return storage::bytes_of_records(*database_, project);
   }
   Result<StorageStatusReply> status(const std::vector<StoredProject>& listed) override {
     const ActingOwner owner;

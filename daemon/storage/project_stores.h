@@ -46,7 +46,7 @@ class ProjectStores {
   virtual Result<Taken> take(const Taking& taking) = 0;
   /// Deletes all records of the project and its entry in the list, in one step.
   virtual Status forget(const std::string& project) = 0;
-  /// Returns the approximate disk space of the project's records.
+  /// Returns the bytes of all keys and values of the project, like status(). Reads them all.
   virtual Result<uint64_t> bytes(const std::string& project) = 0;
   /// Counts what is stored for these projects. If a record cannot be read, `damaged` is set and the
   /// others are counted.

@@ -163,6 +163,32 @@ TEST_F(Projects, KeepWhatTheyStoreToThemselves) {
   EXPECT_EQ(*two->meta("name"), "value");
 }
 
+TEST_F(Projects, HaveAsManyBytesForWhoListsThemAsForStatusAndPruning) {
+  const auto stores = open();
+  const auto one = store_of(*stores, "p"), two = store_of(*stores, "p1");
+  for (const uint64_t seed : {1, 2, 3}) ASSERT_TRUE(one->put_result(result_of("op", seed), true));
+  ASSERT_TRUE(one->put_artifact(metrics_of("k")));
+  ASSERT_TRUE(one->put_baseline("v1", {result_of("op", 1)}));
+  ASSERT_TRUE(one->put_meta("name", "value"));
+  ASSERT_TRUE(one->put_result(result_of("op", 3), true)) << "in the place of the one before";
+  ASSERT_TRUE(two->put_result(result_of("op", 1), true));
+  const uint64_t bytes = *stores->bytes("p");
+  const auto status = stores->status({{.id = "p", .path = "", .name = "p"}});
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->projects.front().bytes, bytes);
+  uint64_t by_kind = 0;
+  for (const auto& [kind, of_kind] : status->projects.front().bytes_by_kind) by_kind += of_kind;
+  EXPECT_EQ(by_kind, bytes);
+  Pruning fits{.project = "p", .bytes = bytes, .shrink_passing = true, .shrink_failures = true};
+  EXPECT_EQ(stores->prune(fits)->bytes, 0u);
+  const uint64_t noted = *stores->bytes("p");  // When pruning was, which is kept as well.
+  fits.bytes = noted - 1;
+  const auto pruned = stores->prune(fits);
+  ASSERT_TRUE(pruned);
+  EXPECT_GT(pruned->bytes, 0u);
+  EXPECT_EQ(*stores->bytes("p"), noted - pruned->bytes);
+}
+
 TEST_F(Projects, AreListedWithWhatWasLastSaidOfThem) {
   const StoredProject first{.id = "2", .path = "/a/gpuemu.toml", .name = "a", .last_used = 5};
   StoredProject second{.id = "1", .path = "/b/gpuemu.toml", .name = "a", .last_used = 6};

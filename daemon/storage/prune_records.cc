@@ -14,6 +14,7 @@
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
 #include "daemon/storage/store.h"
+#include "daemon/storage/stored_counts.h"
 
 namespace gpuemu {
 
@@ -170,20 +171,9 @@ class Pruner {
     }
   }
 
-  Result<uint64_t> stored_bytes() {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < kFamilyCount; ++i) {
-      GPUEMU_TRY(each(static_cast<Family>(i), [&](std::string_view key, std::string_view value) {
-        bytes += prefix_.size() + key.size() + value.size();
-        return ok_status();
-      }));
-    }
-    return bytes;
-  }
-
   /// Selects the oldest passing results, then input snapshots, then failures, until the rest fits.
   Status shrink() {
-    const uint64_t stored = GPUEMU_TRY(stored_bytes());
+    const uint64_t stored = GPUEMU_TRY(bytes_of_records(database_, pruning_.project));
     excess_ = stored > *pruning_.bytes ? stored - *pruning_.bytes : 0;
     for (const std::vector<Candidate>* kind : {&passing_, &failures_, &artifacts_}) {
       for (const Candidate& one : *kind) {

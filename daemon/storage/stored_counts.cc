@@ -10,6 +10,10 @@
 namespace gpuemu::storage {
 namespace {
 
+uint64_t record_bytes(std::string_view key, std::string_view value) {
+  return key.size() + value.size();
+}
+
 class Counter {
  public:
   Counter(Database& database, const StoredProject& project)
@@ -56,7 +60,7 @@ class Counter {
   Status each(Family family, const Visit& visit) {
     const Status read = database_.scan(
         family, prefix_, [&](std::string_view key, std::string_view value) -> Result<bool> {
-          const uint64_t bytes = key.size() + value.size();
+          const uint64_t bytes = record_bytes(key, value);
           counts_.bytes += bytes;
           counts_.bytes_by_kind[kFamilyNames[static_cast<size_t>(family)]] += bytes;
           visit(key.substr(prefix_.size()), value);
@@ -84,6 +88,18 @@ uint64_t bytes_of_files(const std::filesystem::path& folder) {
     std::error_code gone;
     const uint64_t size = at->file_size(gone);
     if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+Result<uint64_t> bytes_of_records(Database& database, const std::string& project) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < kFamilyCount; ++i) {
+    GPUEMU_TRY(database.scan(static_cast<Family>(i), project_prefix(project),
+                             [&](std::string_view key, std::string_view value) -> Result<bool> {
+                               bytes += record_bytes(key, value);
+                               return true;
+                             }));
   }
   return bytes;
 }

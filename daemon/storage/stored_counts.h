@@ -6,6 +6,9 @@
 
 namespace gpuemu::storage {
 
+/// Implements ProjectStores::bytes(), and what retention and pruning compare with their limit.
+Result<uint64_t> bytes_of_records(Database& database, const std::string& project);
+
 /// Implements ProjectStores::status().
 Result<StorageStatusReply> stored_counts(Database& database,
                                          const std::vector<StoredProject>& listed);

@@ -92,7 +92,7 @@ def each_way(own):
 
 
 def test_status_counts_what_is_stored(own):
-    for _ in each_way(own):
+    for way in each_way(own):
         reply = storage(own, "status")
         assert reply["path"] == str(own.home / "db") and reply["schema_version"] == 2 and not reply["damaged"], reply
         files = sum(path.stat().st_size for path in (own.home / "db").iterdir())
@@ -103,6 +103,9 @@ def test_status_counts_what_is_stored(own):
         assert one["bytes"] > 0
         assert set(one) == {"id", "name", "path", "passing", "failures", "artifacts", "artifact_history", "baselines", "corpus",
                             "runs", "bytes"}
+        if way == "daemon":
+            listed = json.loads(own.run("projects", "--format", "json").stdout)["projects"]
+            assert [project["bytes"] for project in listed if project["id"] == one["id"]] == [one["bytes"]]
         text = own.run("storage", "status").stdout
         assert f"{CASES} passing results, {CASES} failures" in text and "pruned:   never" in text, text
         assert re.search(r"gpuemu.toml \d+ KiB: (\w+ \d+ KiB, )*failures \d+ KiB, (\w+ \d+ KiB, )*results \d+ KiB$", text, re.M), text
