@@ -9,13 +9,6 @@ namespace {
 /// The shared memory that a block may use unless cuFuncSetAttribute raises the limit.
 constexpr int kSharedBytes = 49152;
 
-void write_log(const Logs& logs, const std::string& text) {
-  if (logs.error == nullptr || logs.error_bytes == 0) return;
-  const size_t length = std::min(text.size(), logs.error_bytes - 1);
-  std::memcpy(logs.error, text.data(), length);
-  logs.error[length] = '\0';
-}
-
 Function add_function(Process& driver, DeviceSlot& slot, const ModuleState& module, Module handle,
                       const EntryInfo& info) {
   auto made = std::make_shared<FunctionState>();
@@ -30,6 +23,13 @@ Function add_function(Process& driver, DeviceSlot& slot, const ModuleState& modu
 }
 
 }  // namespace
+
+void write_log(const Logs& logs, const std::string& text) {
+  if (logs.error == nullptr || logs.error_bytes == 0) return;
+  const size_t length = std::min(text.size(), logs.error_bytes - 1);
+  std::memcpy(logs.error, text.data(), length);
+  logs.error[length] = '\0';
+}
 
 Logs logs_of(unsigned count, const int* options, void* const* values) {
   Logs logs;

@@ -8,13 +8,9 @@
 
 namespace gpuemu::libcuda {
 
-/// The error log buffer that the caller passed with CU_JIT_ERROR_LOG_BUFFER; null when it passed
-/// none.
-struct Logs {
-  char* error = nullptr;
-  size_t error_bytes = 0;
-};
 Logs logs_of(unsigned count, const int* options, void* const* values);
+/// Writes as much of a text as fits.
+void write_log(const Logs& logs, const std::string& text);
 
 /// Loads an image into the current context. `library` is the library that the code belongs to, or
 /// null. When it fails, the reason goes to the log buffer or to stderr. Errors: those of the image,

@@ -26,6 +26,7 @@
 #include "bindings/libcuda/settings.h"
 #include "bindings/libcuda/tracer.h"
 #include "runtime/device/stream.h"
+#include "runtime/ptx/link/link.h"
 
 namespace gpuemu::libcuda {
 
@@ -146,8 +147,17 @@ struct PoolState {
   }
 };
 
+/// The error log buffer that the caller passed with CU_JIT_ERROR_LOG_BUFFER; null when it passed
+/// none.
+struct Logs {
+  char* error = nullptr;
+  size_t error_bytes = 0;
+};
+
 struct LinkerState {
-  std::string ptx;
+  Logs logs;
+  std::vector<ptx::LinkInput> inputs;
+  std::string ptx;                  ///< What they are linked to, after cuLinkComplete.
   bool has_device_runtime = false;  ///< libcudadevrt.a was added, and is not linked yet.
   std::string without_ptx;          ///< Why there is no PTX in an object; "" where all have some.
 };

@@ -1,6 +1,7 @@
 // Implements the published functions of nvJitLink for PTX: what they link is PTX, which our driver
 // loads where a program expects machine code.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -47,6 +48,9 @@ enum Input : int { kPtx = 2, kLinkTime = 3, kFatBinary = 4, kLibrary = 6, kAny =
 constexpr int kDriverMachineCode = 0, kDriverPtx = 1, kDriverFatBinary = 2, kDriverLibrary = 4,
               kNone = -1;
 
+/// CUjit_option
+constexpr int kErrorLog = 5, kErrorLogBytes = 6;
+
 constexpr std::string_view kOptions[] = {"-arch",
                                          "-maxrregcount",
                                          "-time",
@@ -72,6 +76,7 @@ constexpr std::string_view kOptions[] = {"-arch",
 
 struct Linker {
   void* driver_linker = nullptr;
+  std::array<char, 16384> driver_log{};
   std::string error;
   std::string linked;  ///< PTX, after nvJitLinkComplete.
   bool is_complete = false;
@@ -155,7 +160,9 @@ GPUEMU_LINK_API int nvJitLinkCreate(void** handle, uint32_t count, const char** 
   if (!has_arch) return kMissingArch;
   const SomeContext context;
   auto* const made = new Linker;
-  if (cuLinkCreate_v2(0, nullptr, nullptr, &made->driver_linker) != 0) {
+  int log_options[] = {kErrorLog, kErrorLogBytes};
+  void* log_values[] = {made->driver_log.data(), reinterpret_cast<void*>(made->driver_log.size())};
+  if (cuLinkCreate_v2(2, log_options, log_values, &made->driver_linker) != 0) {
     delete made;
     return kInternal;
   }
@@ -205,9 +212,11 @@ GPUEMU_LINK_API int nvJitLinkComplete(void* handle) {
   void* image = nullptr;
   size_t bytes = 0;
   if (cuLinkComplete(linker.driver_linker, &image, &bytes) != 0) {
-    linker.error += "there is nothing to link\n";
+    const std::string_view why = linker.driver_log.data();
+    linker.error += std::string(why.empty() ? "there is nothing to link" : why) + "\n";
     return kFinalize;
   }
+  linker.error += linker.driver_log.data();
   linker.linked.assign(static_cast<const char*>(image), bytes - 1);
   linker.is_complete = true;
   return kSuccess;

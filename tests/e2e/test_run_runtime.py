@@ -144,16 +144,22 @@ def test_an_optimised_program_still_names_the_lines_of_its_calls(tmp_path):
 
 def test_relocatable_device_code_of_several_files_is_linked(tmp_path):
     (tmp_path / "one.cu").write_text("""
+#include <cstdio>
 __device__ int calls;
 static __device__ int step() { return 2; }
-__device__ __noinline__ int advance(int x) { ++calls; return x + step(); }
+template <typename T> __device__ __noinline__ T least(T a, T b) { return a < b ? a : b; }
+__device__ __noinline__ int advance(int x) { ++calls; printf("one\\n"); return x + least(step(), 9); }
 """)
     (tmp_path / "two.cu").write_text("""
 #include <cstdio>
 extern __device__ int calls;
 extern __device__ int advance(int x);
 static __device__ int step() { return 10; }
-__global__ void run(int* x) { *x = advance(advance(*x)) + step() + 100 * calls; }
+template <typename T> __device__ __noinline__ T least(T a, T b) { return a < b ? a : b; }
+__global__ void run(int* x) {
+  *x = advance(advance(*x)) + least(step(), 11) + 100 * calls;
+  printf("two\\n");
+}
 int main() {
   int* x; int host = 1;
   cudaMalloc(&x, 4);
@@ -167,7 +173,7 @@ int main() {
                           capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     done = run("--", tmp_path / "linked")
-    assert (done.returncode, done.stdout) == (0, "215 cudaSuccess\n"), done.stdout + done.stderr
+    assert (done.returncode, done.stdout) == (0, "one\none\ntwo\n215 cudaSuccess\n"), done.stdout + done.stderr
     assert "gpuemu: 0 findings" in done.stderr
 
 

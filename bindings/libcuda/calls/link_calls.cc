@@ -1,13 +1,14 @@
-// Implements cuLink* for PTX: the linked image is the concatenated text, compiled when it is
-// loaded.
+// Implements cuLink* for PTX: the linked image is a text, compiled when it is loaded.
 #include <algorithm>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/images/images.h"
+#include "bindings/libcuda/modules.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
@@ -15,11 +16,11 @@ namespace {
 
 constexpr int kInputPtx = 1, kInputFatBinary = 2, kInputLibrary = 4, kInputTypes = 7;
 
-/// What the device runtime library has for kernels that synchronise the whole grid, in place of its
-/// machine code. Each block counts itself once; the count of a barrier is a multiple of the number
-/// of blocks.
+/// What the device runtime library has for kernels that synchronise the whole grid and for those
+/// that set a condition of a graph, in place of its machine code. Each block counts itself once;
+/// the count of a barrier is a multiple of the number of blocks.
 constexpr std::string_view kDeviceRuntimeMember = "cuda_device_runtime.o";  ///< In libcudadevrt.a.
-constexpr std::string_view kGridSynchronize = "cudaCGSynchronize";
+constexpr std::string_view kDeviceRuntimeNames[] = {"cudaCGSynchronize", "cudaGraphSetConditional"};
 constexpr std::string_view kDeviceRuntime = R"(
 .visible .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope) {
   .reg .b64 %handle;
@@ -54,38 +55,20 @@ MEET:
 }
 )";
 
-/// Whether the line is a directive that a module has once; all texts but the first lose it.
-bool is_module_directive(std::string_view line) {
-  const size_t begin = line.find_first_not_of(" \t");
-  if (begin == line.npos) return false;
-  const std::string_view text = line.substr(begin);
-  return text.starts_with(".version") || text.starts_with(".target") ||
-         text.starts_with(".address_size");
-}
-
-void append(std::string& all, std::string_view text) {
-  if (all.empty()) {
-    all = text;
-  } else {
-    for (size_t at = 0; at < text.size();) {
-      const size_t end = std::min(text.find('\n', at), text.size());
-      const std::string_view line = text.substr(at, end - at);
-      if (!is_module_directive(line)) all.append(line);
-      all.push_back('\n');
-      at = end + 1;
-    }
-  }
-  all.push_back('\n');
+void add_ptx(LinkerState& state, std::string_view text, const char* name) {
+  std::string known = name == nullptr ? "" : name;
+  if (known.empty()) known = "input " + std::to_string(state.inputs.size() + 1);
+  state.inputs.push_back({std::move(known), std::string(text)});
 }
 
 /// Adds the PTX of a fat binary.
-int add_fat_binary(LinkerState& state, std::string_view bytes) {
+int add_fat_binary(LinkerState& state, std::string_view bytes, const char* name) {
   const Image image = read_image_bytes(std::string(bytes), process()->settings.devices.front().sm);
   if (image.code != CUDA_SUCCESS) {
     say_once(image.problem, image.problem);
     return image.code;
   }
-  append(state.ptx, image.ptx);
+  add_ptx(state, image.ptx, name);
   return CUDA_SUCCESS;
 }
 
@@ -95,12 +78,38 @@ int add_text(LinkerState& state, int type, std::string_view text, const char* na
     state.has_device_runtime = true;
     return CUDA_SUCCESS;
   }
-  if (type == kInputFatBinary) return add_fat_binary(state, text);
+  if (type == kInputFatBinary) return add_fat_binary(state, text, name);
   if (type != kInputPtx) {
     return unsupported_call("cuLinkAddData of machine code");
   }
   if (name != nullptr && text.empty()) return CUDA_ERROR_INVALID_IMAGE;
-  append(state.ptx, text.substr(0, std::min(text.find('\0'), text.size())));
+  add_ptx(state, text.substr(0, std::min(text.find('\0'), text.size())), name);
+  return CUDA_SUCCESS;
+}
+
+/// Makes the image. What the inputs disagree about goes to the log and to stderr.
+int link_inputs(LinkerState& state) {
+  const bool is_called = std::ranges::any_of(state.inputs, [](const ptx::LinkInput& one) {
+    return std::ranges::any_of(kDeviceRuntimeNames, [&](std::string_view name) {
+      return one.text.find(name) != one.text.npos;
+    });
+  });
+  if (is_called && std::exchange(state.has_device_runtime, false)) {
+    state.inputs.push_back({"the device runtime", std::string(kDeviceRuntime)});
+  }
+  auto linked = ptx::link(state.inputs);
+  if (!linked) {
+    write_log(state.logs, linked.error().message);
+    if (state.logs.error == nullptr) say_once(linked.error().message, linked.error().message);
+    return CUDA_ERROR_INVALID_PTX;
+  }
+  std::string log;
+  for (const std::string& warning : linked->warnings) {
+    say_once(warning, warning);
+    log += warning + "\n";
+  }
+  if (!log.empty()) write_log(state.logs, log);
+  state.ptx = std::move(linked->text);
   return CUDA_SUCCESS;
 }
 
@@ -129,16 +138,19 @@ int add_object(Linker linker, const void* container, size_t bytes) {
       say_once(image.problem, image.problem);
       return image.code;
     }
-    append(state.ptx, image.ptx);
+    add_ptx(state, image.ptx, nullptr);
     return CUDA_SUCCESS;
   });
 }
 
-GPUEMU_DRIVER_API int cuLinkCreate_v2(unsigned, const int*, void* const*, Linker* linker) {
+GPUEMU_DRIVER_API int cuLinkCreate_v2(unsigned count, const int* options, void* const* values,
+                                      Linker* linker) {
   return driver_call([&](Process& driver) -> int {
     if (const Place place = current_place(); place.code != CUDA_SUCCESS) return place.code;
     if (linker == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *linker = driver.linkers.add(std::make_shared<LinkerState>());
+    auto made = std::make_shared<LinkerState>();
+    made->logs = logs_of(count, options, values);
+    *linker = driver.linkers.add(std::move(made));
     return CUDA_SUCCESS;
   });
 }
@@ -182,13 +194,12 @@ GPUEMU_DRIVER_API int cuLinkAddFile(Linker linker, int type, const char* path, u
 GPUEMU_DRIVER_API int cuLinkComplete(Linker linker, void** image, size_t* bytes) {
   return with_linker(linker, [&](LinkerState& state) -> int {
     if (image == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (state.ptx.empty() && !state.without_ptx.empty()) {
+    if (state.inputs.empty() && !state.without_ptx.empty()) {
       say_once(state.without_ptx, state.without_ptx);
       return CUDA_ERROR_NO_BINARY_FOR_GPU;
     }
-    if (state.ptx.empty()) return CUDA_ERROR_INVALID_IMAGE;
-    const bool is_called = state.ptx.find(kGridSynchronize) != state.ptx.npos;
-    if (is_called && std::exchange(state.has_device_runtime, false)) state.ptx += kDeviceRuntime;
+    if (state.inputs.empty()) return CUDA_ERROR_INVALID_IMAGE;
+    if (const int code = link_inputs(state); code != CUDA_SUCCESS) return code;
     *image = state.ptx.data();
     if (bytes != nullptr) *bytes = state.ptx.size() + 1;
     return CUDA_SUCCESS;

@@ -29,11 +29,18 @@ print(create(b"-O3")[0], create(b"-arch=sm_80", b"-fast")[0])
 _, handle = create(b"-arch=sm_80", b"-O3")
 print([link.nvJitLinkAddData(handle, PTX, text, size(len(text)), b"text") for text in (TWICE, ENTRY)])
 print(link.nvJitLinkAddData(handle, CUBIN, b"\x7fELF", size(4), b"machine code"))
+
+
+def log_of(linker):
+    length = size(0)
+    assert link.nvJitLinkGetErrorLogSize(linker, ctypes.byref(length)) == 0
+    log = ctypes.create_string_buffer(length.value)
+    link.nvJitLinkGetErrorLog(linker, log)
+    return log.value.decode().strip()
+
+
+print(log_of(handle))
 length = size(0)
-assert link.nvJitLinkGetErrorLogSize(handle, ctypes.byref(length)) == 0
-log = ctypes.create_string_buffer(length.value)
-link.nvJitLinkGetErrorLog(handle, log)
-print(log.value.decode().strip())
 print(link.nvJitLinkGetLinkedCubinSize(handle, ctypes.byref(length)), link.__getattr__("__nvJitLinkComplete_13_0")(handle))
 assert link.nvJitLinkGetLinkedCubinSize(handle, ctypes.byref(length)) == 0
 image = ctypes.create_string_buffer(length.value)
@@ -49,3 +56,14 @@ arguments = (ctypes.c_void_p * 1)(ctypes.addressof(x))
 assert cuda.cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, None, arguments, None) == 0
 assert cuda.cuMemcpyDtoH_v2(ctypes.byref(value), x, size(4)) == 0
 print(value.value)
+
+# The definition has no result, although the caller declares one.
+_, handle = create(b"-arch=sm_80")
+VOID = HEAD + b".visible .func twice(.param .b32 a) { ret; }"
+for name, text in ((b"twice.ptx", VOID), (b"entry.ptx", ENTRY)):
+    assert link.nvJitLinkAddData(handle, PTX, text, size(len(text)), name) == 0
+print(link.nvJitLinkComplete(handle), log_of(handle))
+assert link.nvJitLinkGetLinkedCubinSize(handle, ctypes.byref(length)) == 0
+image = ctypes.create_string_buffer(length.value)
+assert link.nvJitLinkGetLinkedCubin(handle, image) == 0 and link.nvJitLinkDestroy(ctypes.byref(handle)) == 0
+print(cuda.cuModuleLoadData(ctypes.byref(module), image))

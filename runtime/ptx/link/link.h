@@ -1,0 +1,28 @@
+// Links PTX texts to one text, by the rules of the device's linker.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/base/result.h"
+
+namespace gpuemu::ptx {
+
+struct LinkInput {
+  std::string name;  ///< For messages.
+  std::string text;
+};
+
+struct Linked {
+  std::string text;
+  /// What the texts disagree about, although they were linked.
+  std::vector<std::string> warnings;
+};
+
+/// A name without linkage belongs to its text alone. Of a name that several define the first
+/// definition counts, one that is not weak before those that are. A text that declares a function
+/// otherwise than it is defined calls it nevertheless; what it misses is undefined.
+/// Fails when a text cannot be read, or a name is a function here and a variable there.
+Result<Linked> link(const std::vector<LinkInput>& inputs);
+
+}  // namespace gpuemu::ptx

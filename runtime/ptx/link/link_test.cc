@@ -1,0 +1,140 @@
+#include "runtime/ptx/link/link.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+constexpr const char* kHeader = ".version 7.0\n.target sm_70\n.address_size 64\n";
+
+struct Made {
+  Linked linked;
+  Module module;
+};
+
+/// What texts of these items are linked to, as the parser reads it.
+Made link_items(const std::vector<std::string>& items) {
+  std::vector<LinkInput> inputs;
+  for (const std::string& one : items) {
+    inputs.push_back({"text " + std::to_string(inputs.size() + 1), kHeader + one});
+  }
+  auto linked = link(inputs);
+  EXPECT_TRUE(linked) << linked.error().message;
+  if (!linked) return {};
+  auto module = parse(linked->text, "t");
+  EXPECT_TRUE(module) << module.error().message << "\n" << linked->text;
+  return {std::move(*linked), module ? std::move(*module) : Module{}};
+}
+
+std::vector<std::string> names_of(const Module& module) {
+  std::vector<std::string> names;
+  for (const Variable& one : module.variables) names.push_back(one.name);
+  for (const Function& one : module.functions) names.push_back(one.name);
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(PtxLink, KeepsTheLocalNamesOfEachTextApart) {
+  const Made made =
+      link_items({".global .b8 $str[2] = {97, 0};\n.visible .entry a() { .reg .b64 %r; mov.u64 %r, "
+                  "$str; ret; }",
+                  ".global .b8 $str[2] = {98, 0};\n.visible .entry b() { .reg .b64 %r; mov.u64 %r, "
+                  "$str; ret; }"});
+  EXPECT_EQ(names_of(made.module), (Names{"$str", "$str$2", "a", "b"}));
+  EXPECT_EQ(made.module.find("a")->body.at(0).text(), "mov.u64 %r, $str");
+  EXPECT_EQ(made.module.find("b")->body.at(0).text(), "mov.u64 %r, $str$2");
+  EXPECT_TRUE(made.linked.warnings.empty());
+}
+
+TEST(PtxLink, RenamesALocalFunctionThatAnotherTextShares) {
+  const Made made = link_items(
+      {".func f() { ret; }\n.visible .entry k() { call f; ret; }", ".visible .func f() { trap; }"});
+  EXPECT_EQ(names_of(made.module), (Names{"f$1", "k", "f"}));
+  EXPECT_EQ(made.module.find("k")->body.at(0).text(), "call f$1");
+}
+
+TEST(PtxLink, KeepsOneOfSeveralWeakDefinitions) {
+  const Made made = link_items({".weak .func f() { ret; }\n.weak .global .b32 v = 1;",
+                                ".weak .func f() { trap; }\n.weak .global .b32 v = 2;"});
+  EXPECT_EQ(names_of(made.module), (Names{"v", "f"}));
+  EXPECT_EQ(made.module.find("f")->body.at(0).text(), "ret");
+  EXPECT_EQ(made.module.variables.at(0).init.at(0), std::byte{1});
+  EXPECT_TRUE(made.linked.warnings.empty());
+}
+
+TEST(PtxLink, PrefersADefinitionThatIsNotWeak) {
+  const Made made = link_items({".weak .func f() { ret; }", ".visible .func f() { trap; }"});
+  EXPECT_EQ(made.module.find("f")->body.at(0).text(), "trap");
+}
+
+TEST(PtxLink, WarnsOfTwoDefinitionsAndTakesTheFirst) {
+  const Made made = link_items({".visible .func f() { ret; }", ".visible .func f() { trap; }"});
+  EXPECT_EQ(made.module.find("f")->body.at(0).text(), "ret");
+  EXPECT_EQ(
+      made.linked.warnings,
+      (Names{"'f' is defined in 'text 1' and again in 'text 2'; the first definition is used: "
+             "define it once"}));
+}
+
+TEST(PtxLink, CallsAFunctionThatIsDeclaredOtherwiseThroughAnotherOne) {
+  const Made made =
+      link_items({".extern .func (.param .b32 r) f(.param .b64 a);\n"
+                  ".visible .entry k() { .param .b32 y; .param .b64 x; call (y), f, (x); ret; }",
+                  ".visible .func f(.param .b64 a) { ret; }"});
+  EXPECT_EQ(names_of(made.module), (Names{"f$1", "k", "f"}));
+  EXPECT_EQ(made.module.find("k")->body.at(0).text(), "call (y), f$1, (x)");
+  const Function& between = *made.module.find("f$1");
+  ASSERT_EQ(between.body.size(), 4u);
+  EXPECT_EQ(between.body[2].text(), "call f, (passed_0)");
+  ASSERT_EQ(made.linked.warnings.size(), 1u);
+  EXPECT_EQ(
+      made.linked.warnings[0],
+      "the prototype of 'f' in 'text 1' differs from its definition in 'text 2' (1 parameters "
+      "and 1 results beside 1 parameters and 0 results); what the caller misses is undefined: "
+      "declare it as it is defined");
+}
+
+TEST(PtxLink, RefusesANameThatIsAFunctionAndAVariable) {
+  const auto linked = link({{"a.ptx", std::string(kHeader) + ".visible .func f() { ret; }"},
+                            {"b.ptx", std::string(kHeader) + ".extern .global .b32 f;"}});
+  ASSERT_FALSE(linked);
+  EXPECT_EQ(linked.error().message,
+            "'f' is a function in 'a.ptx' and a variable in 'b.ptx'; name one of them otherwise");
+}
+
+TEST(PtxLink, KeepsTheSourceFilesOfEachTextApart) {
+  const Made made =
+      link_items({".file 1 \"a.cu\"\n.file 2 \"a.h\"\n.visible .entry a() {\n.loc 1 7 1\n ret; }",
+                  ".file 1 \"b.cu\"\n.file 2 \"b.h\"\n.visible .entry b() {\n"
+                  ".loc 1 8 1, function_name $L, inlined_at 2 9 1\n ret; }"});
+  const auto file_of = [&](const char* name) {
+    return made.module.files.at(made.module.find(name)->body.at(0).source.file);
+  };
+  EXPECT_EQ(file_of("a"), "a.cu");
+  EXPECT_EQ(file_of("b"), "b.cu");
+  ASSERT_EQ(made.module.sites.size(), 1u);
+  EXPECT_EQ(made.module.files.at(made.module.sites[0].file), "b.h");
+}
+
+TEST(PtxLink, TakesTheNewestVersionAndTarget) {
+  const auto linked =
+      link({{"a", ".version 7.0\n.target sm_80, debug\n.visible .func f() { ret; }"},
+            {"b", ".version 8.3\n.target sm_70\n.visible .func g() { ret; }"}});
+  ASSERT_TRUE(linked);
+  EXPECT_TRUE(linked->text.starts_with(".version 8.3\n.target sm_80, debug\n.address_size 64\n"))
+      << linked->text;
+  EXPECT_EQ(linked->text.find(".version", 1), std::string::npos);
+}
+
+TEST(PtxLink, RefusesTextsThatDoNotEnd) {
+  for (const char* text : {".func f() {", ".func f(", ".global .b32 v = {", ".section .a {",
+                           ".func \"", ".global .b32 v = mask(((("}) {
+    EXPECT_FALSE(link({{"a", kHeader + std::string(text)}, {"b", kHeader}})) << text;
+  }
+}
+
+}  // namespace
+}  // namespace gpuemu::ptx
