@@ -16,7 +16,16 @@
 
 namespace gpuemu::libcuda {
 
-enum class MemoryKind : uint8_t { Device, FromPool, Array, Virtual, Pinned, Registered, Managed };
+enum class MemoryKind : uint8_t {
+  Device,
+  FromPool,
+  Array,
+  Virtual,
+  OfGraph,
+  Pinned,
+  Registered,
+  Managed
+};
 /// Whether the host reads and writes it without a call.
 inline bool is_host(MemoryKind kind) {
   return kind == MemoryKind::Pinned || kind == MemoryKind::Managed ||

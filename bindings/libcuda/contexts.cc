@@ -57,7 +57,8 @@ void destroy_context(Process& driver, Context context) {
     (void)code_of(slot.streams->free_stream(driver.streams.remove(one)->id));
   }
   for (const Allocations::Shared& one : driver.allocations.all()) {
-    const bool stays = one->kind == MemoryKind::FromPool || one->kind == MemoryKind::Virtual;
+    const bool stays = one->kind == MemoryKind::FromPool || one->kind == MemoryKind::Virtual ||
+                       one->kind == MemoryKind::OfGraph;
     if (one->context == context && !stays) {
       release_memory(driver, one->address, "cuCtxDestroy");
     }

@@ -22,6 +22,7 @@ const char* word_of(MemoryKind kind) {
   switch (kind) {
     case MemoryKind::Device:
     case MemoryKind::FromPool:
+    case MemoryKind::OfGraph:
       return "allocation";
     case MemoryKind::Array:
       return "array";
@@ -37,20 +38,29 @@ const char* word_of(MemoryKind kind) {
   return "";
 }
 
-Allocation describe(Process& driver, const Place& place, MemoryKind kind, const char* call) {
+Allocation describe(Process& driver, const Place& place, MemoryKind kind,
+                    std::shared_ptr<const CallSite> site) {
   Allocation made;
   made.kind = kind;
   made.context = place.context;
   made.device = place.device;
   made.number = driver.allocations.next_number();
   made.name = fmt::format("{} {}", word_of(kind), made.number);
-  made.made = call_site(call);
+  made.made = std::move(site);
   return made;
+}
+
+/// Nobody can access the range, nor gets it from the system.
+void no_pages_at(uint64_t address, uint64_t bytes) {
+  void* const kept = mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  if (kept == MAP_FAILED) (void)mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE);
 }
 
 void give_back(Process& driver, const Allocation& one) {
   DeviceSlot& slot = *driver.devices[static_cast<size_t>(one.device)];
-  if (!is_host(one.kind) && one.kind != MemoryKind::Virtual) {
+  const bool is_adopted = one.kind == MemoryKind::Virtual || one.kind == MemoryKind::OfGraph;
+  if (!is_host(one.kind) && !is_adopted) {
     (void)code_of(slot.device->free(one.address));
     if (one.pool_state != nullptr) one.pool_state->used -= one.bytes;
     // A free in the order of a stream lets the host wait for nothing, though the emulator does.
@@ -60,21 +70,21 @@ void give_back(Process& driver, const Allocation& one) {
   }
   if (is_host(one.kind)) {
     release_everywhere(driver, one);
+    if (one.pool_state != nullptr) one.pool_state->used -= one.bytes;
   } else {
     (void)code_of(slot.streams->release_memory(one.address, one.bytes));
   }
-  driver.races.host_waited_for_device(one.device);
+  if (one.kind != MemoryKind::OfGraph) driver.races.host_waited_for_device(one.device);
   driver.races.forget_memory(one.address, one.bytes);
+  if (one.kind == MemoryKind::OfGraph) {
+    slot.graph_bytes -= one.bytes;
+    return no_pages_at(one.address, pages_of(one.bytes));
+  }
   if (one.kind == MemoryKind::Registered || one.kind == MemoryKind::Virtual) return;
   // Nobody gets the addresses again for a while, so that whoever touches them is found.
   const uint64_t bytes = pages_of(one.bytes);
-  void* const kept = mmap(reinterpret_cast<void*>(one.address), bytes, PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  if (kept == MAP_FAILED) {
-    munmap(reinterpret_cast<void*>(one.address), bytes);
-  } else {
-    driver.allocations.keep_pages(one.address, bytes);
-  }
+  no_pages_at(one.address, bytes);
+  driver.allocations.keep_pages(one.address, bytes);
 }
 
 /// Marks the allocation that starts there as freed and takes it from peers. Returns nullptr when
@@ -98,7 +108,7 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
   if (kind != MemoryKind::FromPool) {
     if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
   }
-  Allocation made = describe(driver, place, kind, call);
+  Allocation made = describe(driver, place, kind, call_site(call));
   made.pool = pool;
   made.pool_state = driver.pools.find(pool);
   const auto at = place.slot->device->allocate(bytes, made.name);
@@ -114,32 +124,42 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
 }
 
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
-                  const char* call, void** memory) {
+                  const char* call, void** memory, Pool pool) {
   if (place.code != CUDA_SUCCESS) return place.code;
   if (memory == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
   Process& driver = *process();
-  if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
+  if (pool == nullptr) {
+    if (const int code = refuse_unsafe(driver); code != CUDA_SUCCESS) return code;
+  }
   void* const at =
       mmap(nullptr, pages_of(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
-  Allocation made = describe(driver, place, kind, call);
+  Allocation made = describe(driver, place, kind, call_site(call));
   made.address = reinterpret_cast<uint64_t>(at);
   made.bytes = bytes;
   made.flags = flags;
+  made.pool = pool;
+  made.pool_state = driver.pools.find(pool);
   const Status adopted = adopt_everywhere(driver, made.address, bytes, made.name);
   if (!adopted) {
     munmap(at, pages_of(bytes));
     return code_of(adopted);
   }
   *memory = at;
+  if (made.pool_state != nullptr) made.pool_state->took(bytes);
   driver.allocations.add(std::move(made));
   driver.races.follow_host();
   return CUDA_SUCCESS;
 }
 
 int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const char* call) {
+  return adopt_memory(place, MemoryKind::Virtual, address, bytes, call_site(call));
+}
+
+int adopt_memory(const Place& place, MemoryKind kind, uint64_t address, uint64_t bytes,
+                 std::shared_ptr<const CallSite> site) {
   Process& driver = *process();
-  Allocation made = describe(driver, place, MemoryKind::Virtual, call);
+  Allocation made = describe(driver, place, kind, std::move(site));
   made.address = address;
   made.bytes = bytes;
   const Status adopted = place.slot->streams->adopt_memory(address, bytes, made.name);
@@ -150,7 +170,9 @@ int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const ch
 
 namespace {
 
-FreedBy freed_by(MemoryKind kind) {
+FreedBy freed_by(const Allocation& one) {
+  const MemoryKind kind = one.kind;
+  if (one.pool_state != nullptr) return FreedBy::Free;
   if (kind == MemoryKind::Registered) return FreedBy::Unregister;
   if (kind == MemoryKind::Virtual) return FreedBy::Unmap;
   return kind == MemoryKind::Pinned ? FreedBy::FreeHost : FreedBy::Free;
@@ -179,12 +201,12 @@ int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call)
   if (address == 0 && by == FreedBy::Free) return CUDA_SUCCESS;
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   if (const auto wrong = driver.allocations.at(address);
-      wrong != nullptr && freed_by(wrong->kind) != by) {
+      wrong != nullptr && freed_by(*wrong) != by) {
     const char* const name = called(call);
     driver.recorder.host_finding(
         kRunInvalidFree,
         fmt::format("{} of {:#x}, which is '{}': only {} frees it", name, address, wrong->name,
-                    freeing_call(freed_by(wrong->kind), name)),
+                    freeing_call(freed_by(*wrong), name)),
         call, wrong.get(), 0);
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -14,7 +14,7 @@ int allocate_memory(const Place& place, uint64_t bytes, MemoryKind kind, const c
                     Address* address, Pool pool = nullptr);
 /// Allocates pinned or managed memory, which the host and kernels access at the same address.
 int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned flags,
-                  const char* call, void** memory);
+                  const char* call, void** memory, Pool pool = nullptr);
 /// The function family that frees an allocation: cuMemFree, cuMemFreeHost, cuMemHostUnregister or
 /// cuMemUnmap.
 enum class FreedBy : uint8_t { Free, FreeHost, Unregister, Unmap };
@@ -23,6 +23,9 @@ enum class FreedBy : uint8_t { Free, FreeHost, Unregister, Unmap };
 int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call);
 /// Makes mapped virtual memory an allocation, on behalf of `call`. release_memory() ends that.
 int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const char* call);
+/// The same for memory of a kind that somebody has mapped, and that `site` asked for.
+int adopt_memory(const Place& place, MemoryKind kind, uint64_t address, uint64_t bytes,
+                 std::shared_ptr<const CallSite> site);
 /// Frees an allocation of a context that is being destroyed; records no finding.
 void release_memory(Process& driver, uint64_t address, const char* call);
 

@@ -98,12 +98,20 @@ struct EventState {
   Captured captured;                      ///< Where its latest record was captured.
 };
 
+/// Work of a graph that the device does as one piece, then perhaps a node whose graphs are done or
+/// not as a condition is.
+struct GraphStep {
+  GraphExecId work = 0;        ///< 0: none.
+  const Node* node = nullptr;  ///< A condition, or a child with one inside; null: none.
+  std::vector<std::vector<GraphStep>> inside;  ///< For each graph of the node.
+};
+
 /// A graph that can be launched. graphs_mutex() guards it.
 struct GraphExecState {
   std::shared_ptr<GraphState> graph;  ///< Its own copy.
   uint64_t flags = 0;
-  GraphExecId id = 0;
-  bool is_current = false;  ///< Whether `id` is the graph as it is now.
+  std::vector<GraphStep> steps;
+  bool is_current = false;  ///< Whether `steps` are the graph as it is now.
   std::set<const Node*> disabled;
   std::map<const Node*, uint64_t> tags;  ///< What the recorder knows launches by.
 };
@@ -127,8 +135,12 @@ struct TextureState {
   TextureDescription texture{};
 };
 
+/// What memory of the host a pool has.
+enum class PoolHost : uint8_t { None, Pinned, Managed };
+
 struct PoolState {
   int device = 0;
+  PoolHost host = PoolHost::None;
   bool is_default = false;
   /// A bit for each other device that may use its memory. Process::reach guards changes.
   std::atomic<uint32_t> peers = 0;
@@ -183,6 +195,8 @@ struct DeviceSlot {
   int lost = CUDA_SUCCESS;  ///< With `--on-finding sticky`: what every later call returns.
   Pool default_pool = nullptr, pool = nullptr;
   std::map<uint64_t, TextureState> textures;
+  /// Bytes that nodes of graphs have allocated and nobody has freed, and the most there were.
+  std::atomic<uint64_t> graph_bytes = 0, graph_bytes_high = 0;
 };
 
 struct Process {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <span>
 
+#include "bindings/libcuda/graph_calls/memory_nodes.h"
 #include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/reach.h"
 
@@ -187,6 +188,7 @@ End any_end(uint64_t address) {
                                                  : device_end(address);
   }
   if (driver.allocations.freed_holding(address) != nullptr) return device_end(address);
+  if (graph_memory_holding(address) != nullptr) return device_end(address);
   const bool is_variable = std::ranges::any_of(
       driver.devices, [&](const auto& slot) { return slot->device->download({}, address).ok(); });
   return {!is_variable, address};

@@ -190,6 +190,9 @@ struct NodeParameters {
     libcuda::HostNode host;
     ChildNode child;
     EventNode event;
+    libcuda::AllocNode alloc;
+    libcuda::FreeNode free;
+    libcuda::ConditionalNode conditional;
   };
   int64_t reserved_2;
 };

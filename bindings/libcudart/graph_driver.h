@@ -43,6 +43,17 @@ int cuGraphAddEventWaitNode(GraphNode* added, Graph graph, const GraphNode* afte
 int cuGraphAddNode_v2(GraphNode* added, Graph graph, const GraphNode* after,
                       const gpuemu::libcuda::EdgeData* edges, size_t count,
                       gpuemu::libcuda::NodeParameters* what);
+int cuGraphAddMemAllocNode(GraphNode* added, Graph graph, const GraphNode* after, size_t count,
+                           gpuemu::libcuda::AllocNode* what);
+int cuGraphAddMemFreeNode(GraphNode* added, Graph graph, const GraphNode* after, size_t count,
+                          Address address);
+int cuGraphMemAllocNodeGetParams(GraphNode node, gpuemu::libcuda::AllocNode* what);
+int cuGraphMemFreeNodeGetParams(GraphNode node, Address* address);
+int cuDeviceGetGraphMemAttribute(int device, int attribute, void* value);
+int cuDeviceSetGraphMemAttribute(int device, int attribute, void* value);
+int cuDeviceGraphMemTrim(int device);
+int cuGraphConditionalHandleCreate(uint64_t* handle, Graph graph, Context context,
+                                   unsigned at_launch, unsigned flags);
 int cuGraphKernelNodeGetParams(GraphNode node, gpuemu::libcuda::KernelNodeFirst* what);
 int cuGraphKernelNodeSetParams(GraphNode node, const gpuemu::libcuda::KernelNodeFirst* what);
 int cuGraphKernelNodeGetAttribute(GraphNode node, unsigned attribute, unsigned* value);

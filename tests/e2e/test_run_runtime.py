@@ -13,7 +13,7 @@ from conftest import BIN, cuda_tool
 PROGRAMS = pathlib.Path(__file__).parent / "run/cuda"
 GPUEMU = BIN / "gpuemu"
 DRIVER = [f"-L{BIN.parent / 'lib/gpuemu/drop-in'}", "-lcuda"]
-OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"],
+OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"], "graph_conditions": ["-rdc=true"],
            "pipelines": ["-std=c++17"], "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER]}
 # What a program needs of `gpuemu run`.
 DEVICES = {"tensor_map": ["--arch", "sm_90"]}
@@ -28,9 +28,10 @@ FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "Inva
           "lookup": "UninitializedRead", "advice": "OutOfBounds", "convolution": "OutOfBounds", "nbody": "DataRace", "options": "OutOfBounds",
           "walsh": "DataRace", "mandelbrot": "StreamRace", "monte_carlo": "UninitializedRead", "life": "UseAfterFree",
           "distance": "BarrierDivergence", "linked": "OutOfBounds", "virtual_memory": "OutOfBounds", "stream_values": "StreamRace",
-          "tensor_map": "OutOfBounds", "registered": "StreamRace", "pipelines": "DataRace"}
+          "tensor_map": "OutOfBounds", "registered": "StreamRace", "pipelines": "DataRace",
+          "graph_memory": "UseAfterFree", "graph_conditions": "OutOfBounds", "host_pools": "StreamRace"}
 # One program of each kind of call; nvcc takes seconds for each of the others, which run at night.
-QUICK = {"async_copy", "cooperative", "errors", "graph_update", "linked", "managed", "pools", "stream_values", "streams", "symbols",
+QUICK = {"async_copy", "cooperative", "errors", "graph_conditions", "graph_memory", "graph_update", "host_pools", "linked", "managed", "pools", "stream_values", "streams", "symbols",
          "tensor_cores", "tensor_map", "texture", "threads", "vector_add", "virtual_memory"}
 
 pytestmark = pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")

@@ -53,6 +53,13 @@ MEET:
   st.param.b32 [result], %n9;
   ret;
 }
+.visible .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value) {
+  .reg .b32 %value; .reg .b64 %handle;
+  ld.param.b64 %handle, [handle];
+  ld.param.b32 %value, [value];
+  st.global.b32 [%handle], %value;
+  ret;
+}
 )";
 
 void add_ptx(LinkerState& state, std::string_view text, const char* name) {

@@ -8,6 +8,7 @@
 
 #include "bindings/libcuda/call_sites/symbols.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/graph_calls/memory_nodes.h"
 #include "bindings/libcuda/modules.h"
 
 namespace gpuemu::libcuda {
@@ -56,6 +57,17 @@ struct Label {
   std::string operator()(const EmptyWork&) const { return "EMPTY"; }
   std::string operator()(const WaitWork&) const { return "EVENT_WAIT"; }
   std::string operator()(const RecordWork&) const { return "EVENT_RECORD"; }
+  std::string operator()(const AllocWork& work) const {
+    return fmt::format("MEM_ALLOC\\n{} bytes at {:#x}", work.memory->bytes, work.memory->address);
+  }
+  std::string operator()(const FreeWork& work) const {
+    return fmt::format("MEM_FREE\\n{:#x}", work.address);
+  }
+  std::string operator()(const ConditionalWork& work) const {
+    constexpr const char* kNames[] = {"IF", "WHILE", "SWITCH"};
+    return fmt::format("CONDITIONAL\\n{}, {} graphs", kNames[static_cast<size_t>(work.type)],
+                       work.bodies.size());
+  }
 };
 
 std::string in_quotes(const std::string& text) {
@@ -72,7 +84,7 @@ void append_line(std::string& out, fmt::format_string<Values...> format, Values&
   fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
 }
 
-/// Writes the nodes and edges; the graphs of child nodes are clusters of their own. `prefix` makes
+/// Writes the nodes and edges; the graphs inside of nodes are clusters of their own. `prefix` makes
 /// the names of nodes unique.
 void write(std::string& out, const Label& label, const GraphState& graph,
            const std::string& prefix) {
@@ -88,12 +100,14 @@ void write(std::string& out, const Label& label, const GraphState& graph,
     for (const Node* const before : node->after) {
       append_line(out, "{} -> {};\n", name(*before), name(*node));
     }
-    const auto* const child = std::get_if<ChildWork>(&node->work);
-    if (child == nullptr) continue;
-    const std::string inside = fmt::format("{}_{}", prefix, graph.index_of(*node));
-    append_line(out, "subgraph \"cluster_{}\" {{\nlabel=\"{}\";\n", inside, inside);
-    write(out, label, *child->graph, inside);
-    out += "}\n";
+    const auto graphs = graphs_inside(node->work);
+    for (size_t i = 0; i < graphs.size(); ++i) {
+      std::string inside = fmt::format("{}_{}", prefix, graph.index_of(*node));
+      if (i > 0) inside += fmt::format("_{}", i);
+      append_line(out, "subgraph \"cluster_{}\" {{\nlabel=\"{}\";\n", inside, inside);
+      write(out, label, *graphs[i], inside);
+      out += "}\n";
+    }
   }
 }
 

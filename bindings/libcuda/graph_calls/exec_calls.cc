@@ -1,7 +1,9 @@
 // Implements the calls that instantiate graphs, change what was instantiated, and launch it.
+#include "bindings/libcuda/graph_calls/conditions.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/graph_calls/graph_races.h"
 #include "bindings/libcuda/graph_calls/instantiate.h"
+#include "bindings/libcuda/graph_calls/memory_nodes.h"
 #include "bindings/libcuda/graph_calls/node_work.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
@@ -11,6 +13,24 @@ namespace {
 
 /// CUgraphExecUpdateResult
 enum UpdateCode { kUpdated, kUpdateError, kTopologyChanged, kTypeChanged };
+
+/// Whether there is an instance of a graph of which there must be one at most, because its memory
+/// has one address.
+bool is_instantiated_with_memory(Process& driver, const GraphState& graph) {
+  std::set<const GraphMemory*> own;
+  (void)any_node(graph, [&](const Node& node) {
+    if (const auto* const work = std::get_if<AllocWork>(&node.work)) own.insert(work->memory.get());
+    return false;
+  });
+  const auto has_one = [&](const Node& node) {
+    const auto* const work = std::get_if<AllocWork>(&node.work);
+    return work != nullptr && own.contains(work->memory.get());
+  };
+  return !own.empty() &&
+         !driver.graph_execs
+              .which([&](const GraphExecState& exec) { return any_node(*exec.graph, has_one); })
+              .empty();
+}
 
 int instantiate(GraphExec* made, Graph graph, uint64_t flags,
                 const char* call = __builtin_FUNCTION()) {
@@ -22,10 +42,15 @@ int instantiate(GraphExec* made, Graph graph, uint64_t flags,
         if ((flags & kDeviceLaunch) != 0) {
           return unsupported_call("cuGraphInstantiate for launches by kernels");
         }
+        if (is_instantiated_with_memory(driver, state)) return CUDA_ERROR_NOT_SUPPORTED;
         auto exec = std::make_shared<GraphExecState>();
         exec->graph = state.clone();
         exec->flags = flags;
-        if (const int code = make_current(driver, *exec); code != CUDA_SUCCESS) return code;
+        if (!exec->graph->in_order()) return CUDA_ERROR_INVALID_VALUE;
+        // Its memory is there when it is launched.
+        const bool waits = uses_memory(state);
+        const int code = waits ? static_cast<int>(CUDA_SUCCESS) : make_current(driver, *exec);
+        if (code != CUDA_SUCCESS) return code;
         *made = driver.graph_execs.add(std::move(exec));
         return CUDA_SUCCESS;
       },
@@ -64,8 +89,10 @@ UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateR
       return found;
     };
     if (indices(old_graph, before) != indices(graph, now)) return kTopologyChanged;
-    if (const auto* const child = std::get_if<ChildWork>(&now.work)) {
-      const auto code = compare(*std::get<ChildWork>(before.work).graph, *child->graph, result);
+    const auto olds_inside = graphs_inside(before.work), news_inside = graphs_inside(now.work);
+    if (olds_inside.size() != news_inside.size()) return kTopologyChanged;
+    for (size_t k = 0; k < news_inside.size(); ++k) {
+      const auto code = compare(*olds_inside[k], *news_inside[k], result);
       if (code != kUpdated) return code;
     }
   }
@@ -78,19 +105,17 @@ void take_over(const GraphState& old_graph, const GraphState& graph) {
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     Node& to = *old_graph.nodes()[i];
     const Node& from = *graph.nodes()[i];
-    if (const auto* const child = std::get_if<ChildWork>(&from.work)) {
-      take_over(*std::get<ChildWork>(to.work).graph, *child->graph);
-    } else {
-      to.work = from.work;
-    }
+    const auto olds_inside = graphs_inside(to.work), news_inside = graphs_inside(from.work);
+    for (size_t k = 0; k < news_inside.size(); ++k) take_over(*olds_inside[k], *news_inside[k]);
+    if (news_inside.empty()) to.work = from.work;
   }
 }
 
 template <typename Kind, typename Visit>
 int each_event(Process& driver, const GraphState& graph, const Visit& visit) {
   for (const auto& node : graph.nodes()) {
-    if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
-      if (const int code = each_event<Kind>(driver, *child->graph, visit); code != CUDA_SUCCESS) {
+    for (const auto& inside : graphs_inside(node->work)) {
+      if (const int code = each_event<Kind>(driver, *inside, visit); code != CUDA_SUCCESS) {
         return code;
       }
     }
@@ -104,6 +129,10 @@ int each_event(Process& driver, const GraphState& graph, const Visit& visit) {
 }
 
 int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
+  const bool has_memory = uses_memory(*exec.graph);
+  if (has_memory) {
+    if (const int code = begin_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
+  }
   if (const int code = make_current(driver, exec); code != CUDA_SUCCESS) return code;
   Streams& streams = *place.slot->streams;
   const int waits = each_event<WaitWork>(driver, *exec.graph, [&](EventState& event) {
@@ -115,9 +144,13 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   for (const auto& [node, tag] : exec.tags) {
     if (!exec.disabled.contains(node)) driver.recorder.launch_repeats(tag, place.stream);
   }
-  const int code = code_of(streams.launch_graph(exec.id, place.stream));
-  if (code != CUDA_SUCCESS) return code;
+  if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) return code;
+  if (const int code = run_steps(place, exec.steps); code != CUDA_SUCCESS) return code;
   if (uses_host) let_finish(driver, place);
+  if (has_memory) {
+    if (const int code = end_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
+    drop_steps(driver, exec);  // Made for memory that goes.
+  }
   return each_event<RecordWork>(driver, *exec.graph, [&](EventState& event) {
     event.is_recorded = true;
     event.is_captured = false;
@@ -173,6 +206,7 @@ GPUEMU_DRIVER_API int cuGraphLaunch(GraphExec exec, Stream stream) {
         [&](Process&, GraphExecState& state) -> int {
           if (place.device != state.graph->device()) return CUDA_ERROR_INVALID_VALUE;
           if (!is_captured(place)) return launch_now(driver, place, state);
+          if (uses_memory(*state.graph)) return CUDA_ERROR_NOT_SUPPORTED;  // It cannot be copied.
           child = as_child(state);
           return CUDA_SUCCESS;
         },
@@ -190,10 +224,11 @@ GPUEMU_DRIVER_API int cuGraphUpload(GraphExec exec, Stream stream) {
 GPUEMU_PER_THREAD(cuGraphUpload, cuGraphUpload_ptsz)
 
 GPUEMU_DRIVER_API int cuGraphExecDestroy(GraphExec exec) {
-  const int code = with_exec(exec, [&](Process& driver, const GraphExecState& state) {
+  const int code = with_exec(exec, [&](Process& driver, GraphExecState& state) -> int {
     const auto kept = driver.graph_execs.remove(exec);
     for (const auto& [node, tag] : state.tags) driver.recorder.launch_dropped(tag);
-    return code_of(slot_of(driver, *state.graph).streams->free_graph_exec(state.id));
+    drop_steps(driver, state);
+    return CUDA_SUCCESS;
   });
   end_unused_objects();
   return code;
@@ -212,6 +247,7 @@ GPUEMU_DRIVER_API int cuGraphExecUpdate_v2(GraphExec exec, Graph graph, UpdateRe
     const auto now = driver.graphs.find(graph);
     if (now == nullptr || result == nullptr) return CUDA_ERROR_INVALID_VALUE;
     *result = {};
+    if (uses_memory(*now)) return CUDA_ERROR_NOT_SUPPORTED;
     result->result = compare(*state.graph, *now, *result);
     if (result->result != kUpdated) return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     take_over(*state.graph, *now);
@@ -329,7 +365,7 @@ GPUEMU_DRIVER_API int cuGraphExecEventWaitNodeSetEvent(GraphExec exec, GraphNode
 
 GPUEMU_DRIVER_API int cuGraphExecNodeSetParams(GraphExec exec, GraphNode node,
                                                NodeParameters* what) {
-  if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (what == nullptr || what->type >= NodeType::Alloc) return CUDA_ERROR_INVALID_VALUE;
   return change(exec, node, what->type,
                 [&](Process& driver, const GraphState& graph, NodeWork& made) {
                   return any_work(driver, graph, what, made);

@@ -1,8 +1,10 @@
 #include "bindings/libcuda/graph_calls/instantiate.h"
 
 #include <unordered_map>
+#include <utility>
 
 #include "bindings/libcuda/calls/launches.h"
+#include "bindings/libcuda/graph_calls/conditions.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/memory_calls/copies.h"
 
@@ -55,7 +57,10 @@ class Scratch {
   std::vector<EventId> used_events_;
 };
 
-int build(Process& driver, GraphExecState& exec, const GraphState& graph, GraphExecId& made);
+/// The work of nodes that stand in the order of their graph, as one piece. Nodes before them are
+/// done.
+int build(Process& driver, GraphExecState& exec, const GraphState& graph,
+          const std::vector<Node*>& order, GraphExecId& made);
 
 /// Issues the work of nodes to streams in the order of the graph.
 class Issuer {
@@ -99,19 +104,22 @@ class Issuer {
   /// stream. The others are waited for.
   Status enter_stream(const Node& node) {
     const Node* followed = nullptr;
+    bool is_first = true;
     for (const Node* const before : node.after) {
+      if (!done_.contains(before)) continue;  // An earlier step had it.
+      is_first = false;
       if (last_[done_[before].stream] == before) followed = before;
     }
     if (followed != nullptr) {
       place_.stream = done_[followed].stream;
-    } else if (node.after.empty() && last_.empty()) {
+    } else if (is_first && last_.empty()) {
       place_.stream = first_;
     } else {
       place_.stream = GPUEMU_TRY(scratch_.stream());
       GPUEMU_TRY(slot_.streams->wait_event(place_.stream, start_));
     }
     for (const Node* const before : node.after) {
-      if (before == followed) continue;
+      if (before == followed || !done_.contains(before)) continue;
       GPUEMU_TRY(slot_.streams->wait_event(place_.stream, done_[before].event));
     }
     return ok_status();
@@ -147,7 +155,9 @@ class Issuer {
   }
   int work_of(Node&, const ChildWork& work) {
     GraphExecId child = 0;
-    if (const int code = build(driver_, exec_, *work.graph, child); code != CUDA_SUCCESS) {
+    const auto order = work.graph->in_order();
+    if (!order) return CUDA_ERROR_INVALID_VALUE;
+    if (const int code = build(driver_, exec_, *work.graph, *order, child); code != CUDA_SUCCESS) {
       return code;
     }
     const Status added = slot_.streams->launch_graph(child, place_.stream);
@@ -158,6 +168,11 @@ class Issuer {
   int work_of(Node&, const WaitWork&) { return CUDA_SUCCESS; }
   int work_of(Node&, const RecordWork&) { return CUDA_SUCCESS; }
   int work_of(Node&, const EmptyWork&) { return CUDA_SUCCESS; }
+  /// Memory is there before the graph begins and goes when it has ended.
+  int work_of(Node&, const AllocWork&) { return CUDA_SUCCESS; }
+  int work_of(Node&, const FreeWork&) { return CUDA_SUCCESS; }
+  /// Is a step of its own.
+  int work_of(Node&, const ConditionalWork&) { return CUDA_SUCCESS; }
 
   Process& driver_;
   GraphExecState& exec_;
@@ -170,24 +185,66 @@ class Issuer {
   std::unordered_map<StreamId, const Node*> last_;  ///< By stream: its last node.
 };
 
-int build(Process& driver, GraphExecState& exec, const GraphState& graph, GraphExecId& made) {
+int build(Process& driver, GraphExecState& exec, const GraphState& graph,
+          const std::vector<Node*>& order, GraphExecId& made) {
+  return Issuer(driver, exec, graph).issue(order, made);
+}
+
+/// Cuts the graph behind each node that the host has to look at.
+int build_steps(Process& driver, GraphExecState& exec, const GraphState& graph,
+                std::vector<GraphStep>& steps) {
   const auto order = graph.in_order();
   if (!order) return CUDA_ERROR_INVALID_VALUE;
-  return Issuer(driver, exec, graph).issue(*order, made);
+  std::vector<Node*> piece;
+  const auto end_piece = [&](const Node* node) -> int {
+    GraphStep& step = steps.emplace_back();
+    step.node = node;
+    if (piece.empty() && node != nullptr) return CUDA_SUCCESS;
+    return build(driver, exec, graph, std::exchange(piece, {}), step.work);
+  };
+  for (Node* const node : *order) {
+    if (!is_step(*node)) {
+      piece.push_back(node);
+      continue;
+    }
+    if (const int code = end_piece(node); code != CUDA_SUCCESS) return code;
+    for (const auto& inside : graphs_inside(node->work)) {
+      std::vector<GraphStep> made;
+      const int code = build_steps(driver, exec, *inside, made);
+      steps.back().inside.push_back(std::move(made));
+      if (code != CUDA_SUCCESS) return code;
+    }
+  }
+  return piece.empty() && !steps.empty() ? static_cast<int>(CUDA_SUCCESS) : end_piece(nullptr);
+}
+
+void free_steps(Streams& streams, std::vector<GraphStep>& steps) {
+  for (GraphStep& step : steps) {
+    if (step.work != 0) (void)code_of(streams.free_graph_exec(step.work));
+    for (auto& inside : step.inside) free_steps(streams, inside);
+  }
+  steps.clear();
 }
 
 }  // namespace
 
 int make_current(Process& driver, GraphExecState& exec) {
   if (exec.is_current) return CUDA_SUCCESS;
-  GraphExecId made = 0;
-  if (const int code = build(driver, exec, *exec.graph, made); code != CUDA_SUCCESS) return code;
-  if (exec.id != 0) {
-    (void)code_of(slot_of(driver, *exec.graph).streams->free_graph_exec(exec.id));
+  Streams& streams = *slot_of(driver, *exec.graph).streams;
+  std::vector<GraphStep> made;
+  if (const int code = build_steps(driver, exec, *exec.graph, made); code != CUDA_SUCCESS) {
+    free_steps(streams, made);
+    return code;
   }
-  exec.id = made;
+  free_steps(streams, exec.steps);
+  exec.steps = std::move(made);
   exec.is_current = true;
   return CUDA_SUCCESS;
+}
+
+void drop_steps(Process& driver, GraphExecState& exec) {
+  free_steps(*slot_of(driver, *exec.graph).streams, exec.steps);
+  exec.is_current = false;
 }
 
 }  // namespace gpuemu::libcuda

@@ -5,8 +5,11 @@
 
 namespace gpuemu::libcuda {
 
-/// Makes `exec.id` again when it is not current. Returns CUDA_SUCCESS, CUDA_ERROR_INVALID_VALUE
-/// when nodes come before themselves, or the error of a node. The caller holds graphs_mutex().
+/// Makes `exec.steps` again when they are not current. Returns CUDA_SUCCESS,
+/// CUDA_ERROR_INVALID_VALUE when nodes come before themselves, or the error of a node. The caller
+/// holds graphs_mutex().
 int make_current(Process& driver, GraphExecState& exec);
+/// Frees the steps.
+void drop_steps(Process& driver, GraphExecState& exec);
 
 }  // namespace gpuemu::libcuda

@@ -1,7 +1,9 @@
 // Implements the calls that add nodes to graphs, and that tell and change their parameters.
 #include <cstring>
 
+#include "bindings/libcuda/graph_calls/conditions.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/graph_calls/memory_nodes.h"
 #include "bindings/libcuda/graph_calls/node_work.h"
 #include "bindings/libcuda/process.h"
 
@@ -13,9 +15,13 @@ struct After {
   size_t count;
 };
 
-/// Adds a node with the work that `make` makes.
-template <typename Make>
-int add(GraphNode* added, Graph graph, After after, const Make& make,
+struct TellNothing {
+  void operator()(Process&, Node&) const {}
+};
+
+/// Adds a node with the work that `make` makes, and calls `tell` with it.
+template <typename Make, typename Tell = TellNothing>
+int add(GraphNode* added, Graph graph, After after, const Make& make, const Tell& tell = {},
         const char* call = __builtin_FUNCTION()) {
   return with_graph(
       graph,
@@ -26,7 +32,9 @@ int add(GraphNode* added, Graph graph, After after, const Make& make,
         }
         NodeWork work = EmptyWork{};
         if (const int code = make(driver, state, work); code != CUDA_SUCCESS) return code;
-        *added = state.add(std::move(work), std::move(before), call_site(call)).handle;
+        Node& node = state.add(std::move(work), std::move(before), call_site(call));
+        *added = node.handle;
+        tell(driver, node);
         return CUDA_SUCCESS;
       },
       call);
@@ -153,15 +161,35 @@ GPUEMU_DRIVER_API int cuGraphAddEventWaitNode(GraphNode* added, Graph graph, con
   });
 }
 
+GPUEMU_DRIVER_API int cuGraphAddMemAllocNode(GraphNode* added, Graph graph, const GraphNode* after,
+                                             size_t count, AllocNode* what) {
+  return add(added, graph, {after, count}, [&](Process& driver, GraphState& state, NodeWork& made) {
+    return alloc_work(driver, state, what, made);
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphAddMemFreeNode(GraphNode* added, Graph graph, const GraphNode* after,
+                                            size_t count, Address address) {
+  return add(added, graph, {after, count}, [&](Process&, GraphState& state, NodeWork& made) {
+    return free_work(state, address, made);
+  });
+}
+
 GPUEMU_DRIVER_API int cuGraphAddNode_v2(GraphNode* added, Graph graph, const GraphNode* after,
                                         const EdgeData* edges, size_t count, NodeParameters* what) {
-  return add(added, graph, {after, count},
-             [&](Process& driver, GraphState& state, NodeWork& made) -> int {
-               if (!are_plain(edges, count)) {
-                 return unsupported_call("cuGraph with programmatic edges");
-               }
-               return any_work(driver, state, what, made);
-             });
+  return add(
+      added, graph, {after, count},
+      [&](Process& driver, GraphState& state, NodeWork& made) -> int {
+        if (!are_plain(edges, count)) {
+          return unsupported_call("cuGraph with programmatic edges");
+        }
+        return any_work(driver, state, what, made);
+      },
+      [&](Process& driver, Node& node) {
+        if (node.type() == NodeType::Conditional) {
+          tell_bodies(driver, node, what->conditional);
+        }
+      });
 }
 
 GPUEMU_DRIVER_API int cuGraphAddNode(GraphNode* added, Graph graph, const GraphNode* after,
@@ -311,9 +339,32 @@ GPUEMU_DRIVER_API int cuGraphEventWaitNodeSetEvent(GraphNode node, Event event) 
   });
 }
 
+GPUEMU_DRIVER_API int cuGraphMemAllocNodeGetParams(GraphNode node, AllocNode* what) {
+  return with_work<AllocWork>(node, [&](Process&, Node&, const AllocWork& work) -> int {
+    constexpr int kPinned = 1, kOfDevice = 1;
+    if (what == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *what = {};
+    what->pool.allocation_type = kPinned;
+    what->pool.location = {kOfDevice, work.memory->device};
+    what->bytes = work.memory->bytes;
+    what->address = work.memory->address;
+    return CUDA_SUCCESS;
+  });
+}
+
+GPUEMU_DRIVER_API int cuGraphMemFreeNodeGetParams(GraphNode node, Address* address) {
+  return with_work<FreeWork>(node, [&](Process&, Node&, const FreeWork& work) -> int {
+    if (address == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *address = work.address;
+    return CUDA_SUCCESS;
+  });
+}
+
 GPUEMU_DRIVER_API int cuGraphNodeSetParams(GraphNode node, NodeParameters* what) {
   return with_node(node, [&](Process& driver, Node& state) -> int {
-    if (what == nullptr || what->type != state.type()) return CUDA_ERROR_INVALID_VALUE;
+    if (what == nullptr || what->type != state.type() || what->type >= NodeType::Alloc) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     return any_work(driver, *state.graph, what, state.work);
   });
 }

@@ -3,6 +3,8 @@
 #include <string>
 
 #include "bindings/libcuda/calls/launches.h"
+#include "bindings/libcuda/graph_calls/conditions.h"
+#include "bindings/libcuda/graph_calls/memory_nodes.h"
 #include "bindings/libcuda/memory_calls/copies.h"
 #include "bindings/libcuda/process.h"
 
@@ -92,6 +94,7 @@ int child_work(Process& driver, const GraphState& graph, Graph child, NodeWork& 
   if (state == nullptr || state.get() == &graph || state->device() != graph.device()) {
     return CUDA_ERROR_INVALID_VALUE;
   }
+  if (uses_memory(*state)) return CUDA_ERROR_NOT_SUPPORTED;  // It cannot be copied.
   made = ChildWork{state->clone()};
   return CUDA_SUCCESS;
 }
@@ -108,8 +111,7 @@ int event_work(Process& driver, const GraphState& graph, Event event, NodeType t
   return CUDA_SUCCESS;
 }
 
-int any_work(Process& driver, const GraphState& graph, const NodeParameters* given,
-             NodeWork& made) {
+int any_work(Process& driver, const GraphState& graph, NodeParameters* given, NodeWork& made) {
   if (given == nullptr) return CUDA_ERROR_INVALID_VALUE;
   constexpr int kClone = 0;
   switch (given->type) {
@@ -132,6 +134,12 @@ int any_work(Process& driver, const GraphState& graph, const NodeParameters* giv
     case NodeType::WaitEvent:
     case NodeType::RecordEvent:
       return event_work(driver, graph, given->event.event, given->type, made);
+    case NodeType::Alloc:
+      return alloc_work(driver, graph, &given->alloc, made);
+    case NodeType::Free:
+      return free_work(graph, given->free.address, made);
+    case NodeType::Conditional:
+      return conditional_work(driver, graph, &given->conditional, made);
   }
   return unsupported_call("cuGraphAddNode of this type");
 }

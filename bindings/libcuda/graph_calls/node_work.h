@@ -21,7 +21,7 @@ int child_work(Process& driver, const GraphState& graph, Graph child, NodeWork& 
 /// A node that waits for an event, or records it.
 int event_work(Process& driver, const GraphState& graph, Event event, NodeType type,
                NodeWork& made);
-/// Work of the type that the parameters name.
-int any_work(Process& driver, const GraphState& graph, const NodeParameters* given, NodeWork& made);
+/// Work of the type that the parameters name. Tells members that are results.
+int any_work(Process& driver, const GraphState& graph, NodeParameters* given, NodeWork& made);
 
 }  // namespace gpuemu::libcuda

@@ -19,16 +19,14 @@ std::vector<Node*> dependents_of(const Node& node) {
   return found;
 }
 
-/// The graph as the program knows it, and the graphs of its child nodes.
+/// The graph as the program knows it, and the graphs inside of it.
 void forget_graph(Process& driver, const GraphState& graph) {
   for (const Graph one :
        driver.graphs.which([&](const GraphState& known) { return &known == &graph; })) {
     driver.graphs.remove(one);
   }
   for (const auto& node : graph.nodes()) {
-    if (const auto* const child = std::get_if<ChildWork>(&node->work)) {
-      forget_graph(driver, *child->graph);
-    }
+    for (const auto& inside : graphs_inside(node->work)) forget_graph(driver, *inside);
   }
 }
 
@@ -41,6 +39,8 @@ int change_edges(Graph graph, const GraphNode* from, const GraphNode* to, const 
       [&](Process&, GraphState& state) -> int {
         if (count != 0 && (from == nullptr || to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
         if (!are_plain(edges, count)) return unsupported_call("cuGraph with programmatic edges");
+        // As the header says.
+        if (!change.adds && uses_memory(state)) return CUDA_ERROR_NOT_SUPPORTED;
         std::vector<std::pair<Node*, Node*>> pairs;
         for (size_t i = 0; i < count; ++i) {
           Node *const first = find_node(from[i]), *const second = find_node(to[i]);
@@ -91,6 +91,7 @@ GPUEMU_DRIVER_API int cuGraphDestroy(Graph graph) {
 GPUEMU_DRIVER_API int cuGraphClone(Graph* clone, Graph graph) {
   return with_graph(graph, [&](Process& driver, const GraphState& state) -> int {
     if (clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (uses_memory(state)) return CUDA_ERROR_NOT_SUPPORTED;  // As the header says.
     *clone = driver.graphs.add(state.clone());
     return CUDA_SUCCESS;
   });
@@ -205,9 +206,8 @@ GPUEMU_DRIVER_API int cuGraphNodeGetType(GraphNode node, int* type) {
 
 GPUEMU_DRIVER_API int cuGraphDestroyNode(GraphNode node) {
   return with_node(node, [](Process& driver, Node& state) -> int {
-    if (const auto* const child = std::get_if<ChildWork>(&state.work)) {
-      forget_graph(driver, *child->graph);
-    }
+    if (uses_memory(*state.graph)) return CUDA_ERROR_NOT_SUPPORTED;  // As the header says.
+    for (const auto& inside : graphs_inside(state.work)) forget_graph(driver, *inside);
     state.graph->remove(state);
     return CUDA_SUCCESS;
   });

@@ -1,6 +1,7 @@
 #include "bindings/libcuda/graphs/graph.h"
 
 #include <algorithm>
+#include <array>
 #include <unordered_map>
 
 #include "bindings/libcuda/interface/table.h"
@@ -25,6 +26,27 @@ void forget(const Node& node) {
 }
 
 }  // namespace
+
+NodeType type_of(const NodeWork& work) {
+  constexpr std::array kTypes = {NodeType::Launch,    NodeType::Copy,        NodeType::Fill,
+                                 NodeType::Host,      NodeType::Child,       NodeType::Empty,
+                                 NodeType::WaitEvent, NodeType::RecordEvent, NodeType::Alloc,
+                                 NodeType::Free,      NodeType::Conditional};
+  static_assert(std::variant_size_v<NodeWork> == kTypes.size());
+  return kTypes[work.index()];
+}
+
+std::vector<std::shared_ptr<GraphState>> graphs_inside(const NodeWork& work) {
+  if (const auto* const child = std::get_if<ChildWork>(&work)) return {child->graph};
+  if (const auto* const choice = std::get_if<ConditionalWork>(&work)) return choice->bodies;
+  return {};
+}
+
+bool uses_memory(const GraphState& graph) {
+  return any_node(graph, [](const Node& node) {
+    return node.type() == NodeType::Alloc || node.type() == NodeType::Free;
+  });
+}
 
 std::mutex& graphs_mutex() {
   static auto* const kMutex = new std::mutex;
@@ -91,6 +113,9 @@ std::shared_ptr<GraphState> GraphState::clone() const {
   for (const auto& node : nodes_) {
     NodeWork work = node->work;
     if (auto* const child = std::get_if<ChildWork>(&work)) child->graph = child->graph->clone();
+    if (auto* const choice = std::get_if<ConditionalWork>(&work)) {
+      for (auto& body : choice->bodies) body = body->clone();
+    }
     Node& copy = made->add(std::move(work), {}, node->site);
     copy.origin = node->handle;
     copies[node.get()] = &copy;

@@ -18,6 +18,7 @@ namespace gpuemu::libcuda {
 
 struct CallSite;
 class GraphState;
+struct GraphMemory;  // graph_calls/memory_nodes.h
 
 struct KernelWork {
   Function function = nullptr;  ///< A CUfunction or CUkernel, as the program passed it.
@@ -48,9 +49,24 @@ struct WaitWork {
 struct RecordWork {
   Event event = nullptr;
 };
+struct AllocWork {
+  std::shared_ptr<GraphMemory> memory;  ///< Never null.
+};
+struct FreeWork {
+  Address address = 0;
+};
+struct ConditionalWork {
+  uint64_t condition = 0;
+  ConditionType type = ConditionType::If;
+  /// None is null. They belong to the node alone.
+  std::vector<std::shared_ptr<GraphState>> bodies;
+};
 /// In the order of NodeType.
 using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
-                              WaitWork, RecordWork>;
+                              WaitWork, RecordWork, AllocWork, FreeWork, ConditionalWork>;
+NodeType type_of(const NodeWork& work);
+/// The graphs that belong to a node: that of a child, or the bodies of a condition.
+std::vector<std::shared_ptr<GraphState>> graphs_inside(const NodeWork& work);
 
 struct Node {
   GraphNode handle = nullptr;
@@ -59,9 +75,10 @@ struct Node {
   std::shared_ptr<const CallSite> site;  ///< The call that made the node.
   GraphNode origin = nullptr;            ///< The node of which this is a copy; null: none.
   std::vector<Node*> after;              ///< The nodes that come before this one.
-  std::vector<void*> told;  ///< What the program was last told of its arguments points here.
+  std::vector<void*> told;         ///< What the program was last told of its arguments points here.
+  std::vector<Graph> told_bodies;  ///< What the program was told of its bodies points here.
 
-  NodeType type() const { return static_cast<NodeType>(work.index()); }
+  NodeType type() const { return type_of(work); }
 };
 
 /// Guards all graphs of the process and what belongs to them. Whoever calls the functions below
@@ -102,5 +119,18 @@ class GraphState {
 
 /// Finds the node of any graph; null when there is none.
 Node* find_node(GraphNode handle);
+/// Whether a node of the graph, or of one inside of it, fits.
+template <typename Test>
+bool any_node(const GraphState& graph, const Test& test) {
+  for (const auto& node : graph.nodes()) {
+    if (test(*node)) return true;
+    for (const auto& inside : graphs_inside(node->work)) {
+      if (any_node(*inside, test)) return true;
+    }
+  }
+  return false;
+}
+/// Whether nodes allocate or free memory. Such a graph cannot be copied or cut.
+bool uses_memory(const GraphState& graph);
 
 }  // namespace gpuemu::libcuda

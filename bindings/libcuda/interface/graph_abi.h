@@ -9,7 +9,19 @@ namespace gpuemu::libcuda {
 using UserObject = struct OpaqueUserObject*;
 
 /// CUgraphNodeType, as far as nodes of that type are supported.
-enum class NodeType : int { Launch, Copy, Fill, Host, Child, Empty, WaitEvent, RecordEvent };
+enum class NodeType : int {
+  Launch,
+  Copy,
+  Fill,
+  Host,
+  Child,
+  Empty,
+  WaitEvent,
+  RecordEvent,
+  Alloc = 10,
+  Free = 11,
+  Conditional = 13,
+};
 
 /// CUDA_KERNEL_NODE_PARAMS_v1 has the members up to `extra`, _v2 and _v3 have all.
 struct KernelNodeFirst {
@@ -38,6 +50,29 @@ struct HostNode {
   void (*function)(void*);
   void* data;
 };
+
+/// CUDA_MEM_ALLOC_NODE_PARAMS
+struct AllocNode {
+  PoolProperties pool;
+  const AccessDescription* access;
+  size_t access_count, bytes;
+  Address address;  ///< Is told.
+};
+static_assert(sizeof(AllocNode) == 120);
+struct FreeNode {
+  Address address;
+};
+
+/// CUDA_CONDITIONAL_NODE_PARAMS
+enum class ConditionType : int { If, While, Switch };
+struct ConditionalNode {
+  uint64_t condition;
+  ConditionType type;
+  unsigned size;
+  Graph* bodies;  ///< Is told: an array of `size` graphs.
+  Context context;
+};
+static_assert(sizeof(ConditionalNode) == 32);
 
 /// Members of NodeParameters.
 struct CopyNodeInContext {
@@ -69,6 +104,9 @@ struct NodeParameters {
     HostNode host;
     ChildNode child;
     EventNode event;
+    AllocNode alloc;
+    FreeNode free;
+    ConditionalNode conditional;
   };
   int64_t reserved_2;
 };

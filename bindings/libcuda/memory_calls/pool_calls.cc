@@ -2,10 +2,11 @@
 //
 // Memory is allocated at once; a free first waits for the stream. A pool only counts: it caches no
 // memory.
-#include <string>
+#include <map>
+#include <optional>
 
-#include <fmt/core.h>
-
+#include "bindings/libcuda/graph_calls/memory_nodes.h"
+#include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/reach.h"
 
@@ -24,15 +25,44 @@ enum PoolAttribute {
 };
 
 constexpr int kPoolReadWrite = 3;  ///< CUmemAccess_flags
-constexpr int kOfDevice = 1;       ///< CUmemLocationType
-constexpr int kPinnedOnPlace = 1;  ///< CUmemAllocationType, CU_MEM_ALLOCATION_TYPE_PINNED
+/// CUmemLocationType
+constexpr int kNoPlace = 0, kOfDevice = 1, kOfHost = 2, kOfHostNode = 3;
+constexpr int kPinnedOnPlace = 1, kManaged = 2;  ///< CUmemAllocationType
 
-/// A graph has no nodes that allocate.
-int refuse_captured(const char* call) {
-  const std::string name = fmt::format("{} in a stream that captures", called(call));
-  // The second call finds it said already, and only counts.
-  say_once(name, name + " is not supported: allocate before the capture begins");
-  return unsupported_call(name.c_str());
+/// What memory of the host a pool of this description has; nothing when the two do not fit.
+std::optional<PoolHost> host_of(const Location& location, int allocation_type) {
+  const bool is_host = location.type == kOfHost || location.type == kOfHostNode;
+  if (allocation_type == kManaged && (is_host || location.type == kNoPlace)) {
+    return PoolHost::Managed;
+  }
+  if (allocation_type == kManaged && location.type == kOfDevice) return PoolHost::Managed;
+  if (allocation_type != kPinnedOnPlace) return std::nullopt;
+  if (location.type == kOfDevice) return PoolHost::None;
+  return is_host ? std::optional(PoolHost::Pinned) : std::nullopt;
+}
+
+Pool make_pool(Process& driver, int device, PoolHost host, bool is_default) {
+  auto made = std::make_shared<PoolState>();
+  made->device = device;
+  made->host = host;
+  made->is_default = is_default;
+  return driver.pools.add(std::move(made));
+}
+
+/// The pools of memory of the host that a call without one takes.
+struct HostPools {
+  std::mutex mutex;
+  std::map<PoolHost, Pool> defaults, current;
+};
+HostPools& host_pools() {
+  static auto* const kAll = new HostPools;
+  return *kAll;
+}
+
+Pool default_host_pool(Process& driver, PoolHost host) {
+  Pool& known = host_pools().defaults[host];
+  if (known == nullptr) known = make_pool(driver, 0, host, true);
+  return known;
 }
 
 /// Without a pool it is that of the device. The memory is of the pool's device, whichever the
@@ -42,15 +72,23 @@ int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, 
   return driver_call([&](Process& driver) -> int {
     Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
-    if (is_captured(place)) return refuse_captured(call);
+    if (is_captured(place)) return capture_allocation(driver, place, bytes, pool, call, address);
     Pool from = pool;
     if (from == nullptr) {
       const std::lock_guard lock(place.slot->mutex);
       from = place.slot->pool;
     }
-    if (const auto state = driver.pools.find(from)) {
+    const auto state = driver.pools.find(from);
+    if (state != nullptr) {
       place.device = state->device;
       place.slot = driver.device(state->device);
+    }
+    if (state != nullptr && state->host != PoolHost::None) {
+      constexpr unsigned kAttachGlobal = 1;
+      const bool is_managed = state->host == PoolHost::Managed;
+      return allocate_host(place, bytes, is_managed ? MemoryKind::Managed : MemoryKind::Pinned,
+                           is_managed ? kAttachGlobal : 0, call, reinterpret_cast<void**>(address),
+                           from);
     }
     return allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
   });
@@ -84,7 +122,7 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
   return driver_call([&](Process& driver) -> int {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
-    if (is_captured(place)) return refuse_capture(driver, place);
+    if (is_captured(place)) return capture_free(place, address, "cuMemFreeAsync");
     // Earlier work in the stream may still use the memory; later work must not.
     const Status waited = place.slot->streams->synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
@@ -96,13 +134,16 @@ GPUEMU_PER_THREAD(cuMemFreeAsync, cuMemFreeAsync_ptsz)
 GPUEMU_DRIVER_API int cuMemPoolCreate(Pool* pool, const PoolProperties* properties) {
   return driver_call([&](Process& driver) -> int {
     if (pool == nullptr || properties == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (properties->handle_types != 0 || properties->location.type != kOfDevice) {
-      return unsupported_call("cuMemPoolCreate for other processes or for the host");
+    const auto host = host_of(properties->location, properties->allocation_type);
+    if (!host) return CUDA_ERROR_INVALID_VALUE;
+    const bool is_of_device = properties->location.type == kOfDevice;
+    if (properties->handle_types != 0) {
+      if (!is_of_device) return CUDA_ERROR_INVALID_VALUE;
+      return unsupported_call("cuMemPoolCreate for other processes");
     }
-    if (driver.device(properties->location.id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    auto made = std::make_shared<PoolState>();
-    made->device = properties->location.id;
-    *pool = driver.pools.add(std::move(made));
+    const int device = is_of_device ? properties->location.id : 0;
+    if (driver.device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
+    *pool = make_pool(driver, device, *host, false);
     return CUDA_SUCCESS;
   });
 }
@@ -110,6 +151,10 @@ GPUEMU_DRIVER_API int cuMemPoolCreate(Pool* pool, const PoolProperties* properti
 GPUEMU_DRIVER_API int cuMemPoolDestroy(Pool pool) {
   return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
     if (state.is_default) return CUDA_ERROR_INVALID_VALUE;
+    {
+      const std::lock_guard lock(host_pools().mutex);
+      std::erase_if(host_pools().current, [&](const auto& one) { return one.second == pool; });
+    }
     DeviceSlot& slot = *driver.device(state.device);
     const std::lock_guard lock(slot.mutex);
     if (slot.pool == pool) slot.pool = slot.default_pool;
@@ -172,8 +217,16 @@ GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all
       const int device = all[i].location.id, flags = all[i].flags;
       if (all[i].location.type != kOfDevice) return CUDA_ERROR_INVALID_VALUE;
       if (driver.device(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-      const bool is_known = flags == kPoolReadWrite || (flags == 0 && device != state.device);
+      const bool is_of_host = state.host != PoolHost::None;
+      const bool is_own = device == state.device && !is_of_host;
+      const bool is_known = flags == kPoolReadWrite || (flags == 0 && !is_own);
       if (!is_known) return CUDA_ERROR_INVALID_VALUE;
+      if (is_of_host) {  // Every device reaches it.
+        const uint32_t bit = uint32_t{1} << device;
+        if (flags == 0) state.peers &= ~bit;
+        if (flags != 0) state.peers |= bit;
+        continue;
+      }
       if (device == state.device) continue;
       if (flags == 0) close_pool(driver, pool, state, device);
       if (flags == 0) continue;
@@ -186,12 +239,16 @@ GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all
 
 GPUEMU_DRIVER_API int cuMemPoolGetAccess(int* flags, Pool pool, const Location* location) {
   return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
-    if (flags == nullptr || location == nullptr || location->type != kOfDevice) {
-      return CUDA_ERROR_INVALID_VALUE;
+    if (flags == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    if (location->type == kOfHost || location->type == kOfHostNode) {
+      *flags = state.host != PoolHost::None ? kPoolReadWrite : 0;
+      return CUDA_SUCCESS;
     }
+    if (location->type != kOfDevice) return CUDA_ERROR_INVALID_VALUE;
     if (driver.device(location->id) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-    const bool is_open =
-        location->id == state.device || (state.peers >> location->id & uint32_t{1}) != 0;
+    const bool is_open = state.host == PoolHost::Managed ||
+                         (location->id == state.device && state.host == PoolHost::None) ||
+                         (state.peers >> location->id & uint32_t{1}) != 0;
     *flags = is_open ? kPoolReadWrite : 0;
     return CUDA_SUCCESS;
   });
@@ -217,36 +274,52 @@ GPUEMU_DRIVER_API int cuDeviceGetMemPool(Pool* pool, int device) {
 GPUEMU_DRIVER_API int cuDeviceSetMemPool(int device, Pool pool) {
   return with_device(device, [&](Process& driver, DeviceSlot& slot) -> int {
     const auto state = driver.pools.find(pool);
-    if (state == nullptr || state->device != device) return CUDA_ERROR_INVALID_VALUE;
+    if (state == nullptr || state->device != device || state->host != PoolHost::None) {
+      return CUDA_ERROR_INVALID_VALUE;
+    }
     const std::lock_guard lock(slot.mutex);
     slot.pool = pool;
     return CUDA_SUCCESS;
   });
 }
 
-// The same of a location: only devices have pools.
+// The same of a location, which may be the host.
 GPUEMU_DRIVER_API int cuMemGetDefaultMemPool(Pool* pool, const Location* location, int type) {
-  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (location->type != kOfDevice || type != kPinnedOnPlace) {
-    return unsupported_call("cuMemGetDefaultMemPool of the host or of managed memory");
-  }
-  return cuDeviceGetDefaultMemPool(pool, location->id);
+  return driver_call([&](Process& driver) -> int {
+    if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto host = host_of(*location, type);
+    if (!host) return CUDA_ERROR_INVALID_VALUE;
+    if (*host == PoolHost::None) return cuDeviceGetDefaultMemPool(pool, location->id);
+    const std::lock_guard lock(host_pools().mutex);
+    *pool = default_host_pool(driver, *host);
+    return CUDA_SUCCESS;
+  });
 }
 
 GPUEMU_DRIVER_API int cuMemGetMemPool(Pool* pool, const Location* location, int type) {
-  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (location->type != kOfDevice || type != kPinnedOnPlace) {
-    return unsupported_call("cuMemGetMemPool of the host or of managed memory");
-  }
-  return cuDeviceGetMemPool(pool, location->id);
+  return driver_call([&](Process& driver) -> int {
+    if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto host = host_of(*location, type);
+    if (!host) return CUDA_ERROR_INVALID_VALUE;
+    if (*host == PoolHost::None) return cuDeviceGetMemPool(pool, location->id);
+    const std::lock_guard lock(host_pools().mutex);
+    const auto known = host_pools().current.find(*host);
+    *pool = known == host_pools().current.end() ? default_host_pool(driver, *host) : known->second;
+    return CUDA_SUCCESS;
+  });
 }
 
 GPUEMU_DRIVER_API int cuMemSetMemPool(const Location* location, int type, Pool pool) {
-  if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (location->type != kOfDevice || type != kPinnedOnPlace) {
-    return unsupported_call("cuMemSetMemPool of the host or of managed memory");
-  }
-  return cuDeviceSetMemPool(location->id, pool);
+  return driver_call([&](Process& driver) -> int {
+    if (location == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const auto host = host_of(*location, type);
+    const auto state = driver.pools.find(pool);
+    if (!host || state == nullptr || state->host != *host) return CUDA_ERROR_INVALID_VALUE;
+    if (*host == PoolHost::None) return cuDeviceSetMemPool(location->id, pool);
+    const std::lock_guard lock(host_pools().mutex);
+    host_pools().current[*host] = pool;
+    return CUDA_SUCCESS;
+  });
 }
 
 }  // namespace gpuemu::libcuda

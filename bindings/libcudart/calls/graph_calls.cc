@@ -84,10 +84,9 @@ int with_row(Row row, const Work& work, const char* call = __builtin_FUNCTION())
       call);
 }
 
-/// Calls `work` with the parameters of a node for the driver.
+/// Calls `work` with the parameters of a node for the driver, and tells what it has filled in.
 template <typename Work>
-int with_node(const NodeParameters* given, const Work& work,
-              const char* call = __builtin_FUNCTION()) {
+int with_node(NodeParameters* given, const Work& work, const char* call = __builtin_FUNCTION()) {
   return runtime_call(
       [&]() -> int {
         if (given == nullptr) return cudaErrorInvalidValue;
@@ -121,10 +120,24 @@ int with_node(const NodeParameters* given, const Work& work,
           case NodeType::RecordEvent:
             what.event.event = given->event.event;
             break;
+          case NodeType::Alloc:
+            what.alloc = given->alloc;
+            break;
+          case NodeType::Free:
+            what.free = given->free;
+            break;
+          case NodeType::Conditional:
+            what.conditional = given->conditional;
+            break;
           case NodeType::Empty:
             break;
         }
-        return work(what);
+        const int code = work(what);
+        if (given->type == NodeType::Alloc) given->alloc.address = what.alloc.address;
+        if (given->type == NodeType::Conditional) {
+          given->conditional.bodies = what.conditional.bodies;
+        }
+        return code;
       },
       call);
 }
@@ -304,6 +317,28 @@ GPUEMU_RUNTIME_FORWARD(cudaGraphEventWaitNodeSetEvent, (GraphNode node, Event ev
 GPUEMU_RUNTIME_FORWARD(cudaGraphExecEventWaitNodeSetEvent,
                        (GraphExec exec, GraphNode node, Event event),
                        cuGraphExecEventWaitNodeSetEvent, (exec, node, event))
+
+GPUEMU_RUNTIME_FORWARD(cudaGraphAddMemAllocNode,
+                       (GraphNode * added, Graph graph, const GraphNode* after, size_t count,
+                        libcuda::AllocNode* what),
+                       cuGraphAddMemAllocNode, (added, graph, after, count, what))
+GPUEMU_RUNTIME_FORWARD(cudaGraphMemAllocNodeGetParams, (GraphNode node, libcuda::AllocNode* what),
+                       cuGraphMemAllocNodeGetParams, (node, what))
+GPUEMU_RUNTIME_FORWARD(cudaGraphAddMemFreeNode,
+                       (GraphNode * added, Graph graph, const GraphNode* after, size_t count,
+                        void* pointer),
+                       cuGraphAddMemFreeNode,
+                       (added, graph, after, count, reinterpret_cast<Address>(pointer)))
+GPUEMU_RUNTIME_FORWARD(cudaGraphMemFreeNodeGetParams, (GraphNode node, Address* pointer),
+                       cuGraphMemFreeNodeGetParams, (node, pointer))
+GPUEMU_RUNTIME_FORWARD(cudaDeviceGetGraphMemAttribute, (int device, int attribute, void* value),
+                       cuDeviceGetGraphMemAttribute, (device, attribute, value))
+GPUEMU_RUNTIME_FORWARD(cudaDeviceSetGraphMemAttribute, (int device, int attribute, void* value),
+                       cuDeviceSetGraphMemAttribute, (device, attribute, value))
+GPUEMU_RUNTIME_FORWARD(cudaDeviceGraphMemTrim, (int device), cuDeviceGraphMemTrim, (device))
+GPUEMU_RUNTIME_FORWARD(cudaGraphConditionalHandleCreate,
+                       (uint64_t* handle, Graph graph, unsigned at_launch, unsigned flags),
+                       cuGraphConditionalHandleCreate, (handle, graph, nullptr, at_launch, flags))
 
 GPUEMU_RUNTIME_API int cudaGraphNodeSetParams(GraphNode node, NodeParameters* given) {
   return with_node(

@@ -169,6 +169,16 @@ GPUEMU_RUNTIME_FORWARD(cudaMemPoolSetAccess,
                        cuMemPoolSetAccess, (pool, all, count))
 GPUEMU_RUNTIME_FORWARD(cudaMemPoolGetAccess, (int* flags, Pool pool, libcuda::Location* location),
                        cuMemPoolGetAccess, (flags, pool, location))
+#if GPUEMU_RUNTIME_MAJOR != 12
+GPUEMU_RUNTIME_FORWARD(cudaMemGetDefaultMemPool,
+                       (Pool * pool, const libcuda::Location* location, int type),
+                       cuMemGetDefaultMemPool, (pool, location, type))
+GPUEMU_RUNTIME_FORWARD(cudaMemGetMemPool,
+                       (Pool * pool, const libcuda::Location* location, int type), cuMemGetMemPool,
+                       (pool, location, type))
+GPUEMU_RUNTIME_FORWARD(cudaMemSetMemPool, (const libcuda::Location* location, int type, Pool pool),
+                       cuMemSetMemPool, (location, type, pool))
+#endif
 GPUEMU_RUNTIME_FORWARD(cudaDeviceGetDefaultMemPool, (Pool * pool, int device),
                        cuDeviceGetDefaultMemPool, (pool, device))
 GPUEMU_RUNTIME_FORWARD(cudaDeviceGetMemPool, (Pool * pool, int device), cuDeviceGetMemPool,

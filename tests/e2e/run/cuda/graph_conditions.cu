@@ -1,0 +1,120 @@
+// A graph that repeats, skips and chooses parts by conditions that kernels set.
+#include "program.h"
+
+// Halves until 1 is reached.
+__global__ void halve(cudaGraphConditionalHandle goes_on, int* x, int* steps) {
+  *x /= 2;
+  ++*steps;
+  cudaGraphSetConditional(goes_on, *x > 1);
+}
+__global__ void choose(cudaGraphConditionalHandle which, cudaGraphConditionalHandle is_odd,
+                       const int* steps) {
+  cudaGraphSetConditional(which, *steps % 3);
+  cudaGraphSetConditional(is_odd, *steps % 2);
+}
+__global__ void note(int* all, int at, int value) {
+#ifdef FAULTY
+  all[at + 100] = value;  // fault
+#else
+  all[at] = value;
+#endif
+}
+
+struct Kernel {
+  void* function;
+  void** arguments;
+};
+
+cudaGraphNode_t add(cudaGraph_t graph, const cudaGraphNode_t* after, Kernel kernel) {
+  cudaKernelNodeParams launch{};
+  launch.func = kernel.function;
+  launch.gridDim = launch.blockDim = dim3(1);
+  launch.kernelParams = kernel.arguments;
+  cudaGraphNode_t made;
+  CHECK(cudaGraphAddKernelNode(&made, graph, after, after == nullptr ? 0 : 1, &launch));
+  return made;
+}
+
+struct Condition {
+  cudaGraphNode_t node;
+  cudaGraph_t* bodies;
+};
+
+Condition add(cudaGraph_t graph, const cudaGraphNode_t* after, cudaGraphConditionalHandle handle,
+              cudaGraphConditionalNodeType type, unsigned size) {
+  cudaGraphNodeParams what{};
+  what.type = cudaGraphNodeTypeConditional;
+  what.conditional.handle = handle;
+  what.conditional.type = type;
+  what.conditional.size = size;
+  cudaGraphNode_t made;
+  CHECK(cudaGraphAddNode(&made, graph, after, nullptr, after == nullptr ? 0 : 1, &what));
+  return {made, what.conditional.phGraph_out};
+}
+
+int main() {
+  int *x, *steps, *notes, host[4];
+  CHECK(cudaMalloc(&x, sizeof(int)));
+  CHECK(cudaMalloc(&steps, sizeof(int)));
+  CHECK(cudaMalloc(&notes, sizeof host));
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphConditionalHandle goes_on, which, is_odd;
+  CHECK(cudaGraphConditionalHandleCreate(&goes_on, graph, 1, cudaGraphCondAssignDefault));
+  CHECK(cudaGraphConditionalHandleCreate(&which, graph));
+  CHECK(cudaGraphConditionalHandleCreate(&is_odd, graph));
+
+  const Condition loop = add(graph, nullptr, goes_on, cudaGraphCondTypeWhile, 1);
+  void* halved[] = {&goes_on, &x, &steps};
+  add(loop.bodies[0], nullptr, {reinterpret_cast<void*>(halve), halved});
+  void* chosen[] = {&which, &is_odd, &steps};
+  const cudaGraphNode_t decided =
+      add(graph, &loop.node, {reinterpret_cast<void*>(choose), chosen});
+  const Condition cases = add(graph, &decided, which, cudaGraphCondTypeSwitch, 3);
+  for (int i = 0; i < 3; ++i) {
+    int at = 0, value = 10 + i;
+    void* noted[] = {&notes, &at, &value};
+    add(cases.bodies[i], nullptr, {reinterpret_cast<void*>(note), noted});
+  }
+  const Condition either = add(graph, &cases.node, is_odd, cudaGraphCondTypeIf, 2);
+  for (int i = 0; i < 2; ++i) {
+    int at = 1, value = i == 0 ? 77 : 88;
+    void* noted[] = {&notes, &at, &value};
+    add(either.bodies[i], nullptr, {reinterpret_cast<void*>(note), noted});
+  }
+  cudaGraphNodeType type;
+  CHECK(cudaGraphNodeGetType(loop.node, &type));
+  EXPECT(type == cudaGraphNodeTypeConditional);
+  // A condition belongs to one node.
+  cudaGraphNodeParams wrong{};
+  wrong.type = cudaGraphNodeTypeConditional;
+  wrong.conditional.handle = goes_on;
+  wrong.conditional.size = 1;
+  cudaGraphNode_t none;
+  EXPECT(cudaGraphAddNode(&none, graph, nullptr, nullptr, 0, &wrong) == cudaErrorInvalidValue);
+
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  const int begins[] = {64, 2, 1000};
+  const int counts[] = {6, 1, 9};
+  for (int i = 0; i < 3; ++i) {
+    CHECK(cudaMemcpy(x, &begins[i], sizeof(int), cudaMemcpyHostToDevice));
+    CHECK(cudaMemset(steps, 0, sizeof(int)));
+    CHECK(cudaMemset(notes, 0, sizeof host));
+    CHECK(cudaGraphLaunch(exec, cudaStreamPerThread));
+#ifdef FAULTY
+    (void)cudaStreamSynchronize(cudaStreamPerThread);
+#endif
+    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+    int count = 0;
+    CHECK(cudaMemcpy(&count, steps, sizeof count, cudaMemcpyDeviceToHost));
+    CHECK(cudaMemcpy(host, notes, sizeof host, cudaMemcpyDeviceToHost));
+    EXPECT(count == counts[i] && host[0] == 10 + count % 3 && host[1] == (count % 2 ? 77 : 88));
+  }
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaFree(x));
+  CHECK(cudaFree(steps));
+  CHECK(cudaFree(notes));
+  return passed();
+}
