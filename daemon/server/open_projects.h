@@ -104,7 +104,7 @@ class OpenProjects {
   Share& share() const { return facts_.share; }
   /// Requires start().
   Tapes& tapes() { return *tapes_; }
-  /// Returns the bytes of the user's records over all projects. Where counting takes long, the result
+  /// Returns the bytes of the user's records over all projects. If counting takes long, the result
   /// is that of a moment ago.
   Result<uint64_t> bytes_of(const std::string& user);
   /// Returns the lanes of all open projects, each once.
