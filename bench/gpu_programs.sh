@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The figures of programs from Python on a machine with a GPU and nothing else: no compiler, no network, perhaps no PyTorch.
+# Measures Python programs on a host with a GPU and nothing else: no compiler, no network, perhaps no PyTorch.
 #   bench/gpu_programs.sh pack BUILD FOLDER   copies what it needs; BUILD needs libgpuemu, gpuemu, gpuemu-fidelity and gpuemu_bench_opcall
-#   FOLDER/gpu_programs.sh run [ROUNDS=31]    there: prints them, in about two minutes; $PYTHON (python3) needs numpy
-#   FOLDER/gpu_programs.sh nan                there: which NaN is passed on, beside the emulator
-#   FOLDER/gpu_programs.sh bits OUT           there: never.json and always.json in OUT, for tools/same_bits.py
+#   FOLDER/gpu_programs.sh run [ROUNDS=31]    there: prints the figures, in about two minutes; $PYTHON (python3) needs numpy
+#   FOLDER/gpu_programs.sh nan                there: compares which NaN is propagated with the emulator
+#   FOLDER/gpu_programs.sh bits OUT           there: writes never.json and always.json to OUT, for tools/same_bits.py
 set -uo pipefail
 
 pack() { # BUILD FOLDER
@@ -13,7 +13,7 @@ pack() { # BUILD FOLDER
   for program in bin/gpuemu-check bin/gpuemu-fidelity bench/gpuemu_bench_opcall lib/gpuemu/libgpuemu.so.1; do
     [ -e "$build/$program" ] || { echo "gpu_programs: $build/$program is missing; ninja -C $build gpuemu libgpuemu gpuemu-fidelity gpuemu_bench_opcall" >&2; return 3; }
     cp -L "$build/$program" "$folder/$( [ "${program%%/*}" = bench ] && echo bin/gpuemu_bench_opcall || echo "$program" )" || return 3
-    # What a bare machine lacks; the C library is its own.
+    # Libraries that a bare host lacks; the C library is the host's own.
     ldd "$build/$program" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' | xargs -r -I{} cp -L {} "$folder/lib/"
   done
   cp "$root"/bench/{program_bench,driver_mlp}.py "$folder/bench/" && cp "$root/examples/train_mlp.py" "$folder/examples/" || return 3
@@ -21,7 +21,7 @@ pack() { # BUILD FOLDER
   cp -r "$root/python" "$folder/" && cp -rL "$build/kernels/builtin" "$folder/" && cp "$0" "$folder/gpu_programs.sh" || return 3
   find "$folder/python" -name __pycache__ -prune -exec rm -rf {} +
   rm -rf "$folder/python/tests"
-  # PyTorch keeps the libraries of its machine: only these programs get those of this one.
+  # PyTorch uses the libraries of its own host: only these programs use those of the build host.
   printf '#!/bin/sh\nhere=$(dirname "$0")\nLD_LIBRARY_PATH=$here/../lib exec "$here/gpuemu-check" "$@"\n' >"$folder/bin/check" && chmod +x "$folder/bin/check" || return 3
   strip "$folder"/bin/* "$folder"/lib/gpuemu/* 2>/dev/null
   nvrtc=$(find "$root/build/cuda" /usr/local/cuda*/lib64 -name 'libnvrtc.so.*' 2>/dev/null | sort | head -n 1)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The figures of one daemon that shares, on a machine with 16 processors and perhaps a GPU that does nothing else: cases per second by lanes, what the ledger costs, cases on the GPU.
+# Measures a shared daemon on an idle host with 16 processors and perhaps a GPU: cases per second by lanes, the cost of the ledger, cases on the GPU.
 #   bench/gpu_sharing.sh BUNDLE [STORAGE]     in about three minutes; BUNDLE is the folder of scripts/bundle.sh --with-nvrtc, STORAGE is gpuemu_bench_storage
-# Needs this folder, examples/ and python3 with numpy beside it, nothing else. What a figure is compared with is in bench/README.md.
+# Needs this folder, examples/ and python3 with numpy, nothing else. bench/README.md says what each figure is compared with.
 set -uo pipefail
 [ $# -ge 1 ] && [ -x "$1/bin/gpuemu" ] || { sed -n '2,4s/^# *//p' "$0" >&2; exit 2; }
 bundle=$(realpath "$1")
 storage=${2:+$(realpath "$2")}
 cd "$(dirname "$0")" || exit 3
-show() { # COMMAND...: its last lines, and no more than a minute of it
+show() { # COMMAND...: prints its last lines, and runs for at most a minute
   echo "== $* [$SECONDS s]"
   timeout 60 "$@" 2>&1 | tail -n 20
 }

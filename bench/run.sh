@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Every figure of bench/README.md on this machine: builds (release, build/bench), then one table per
-# figure. No GPU needed. The machine should have nothing else to do.
+# Measures every figure of bench/README.md on this host: builds (release, build/bench), then prints one table per
+# figure. No GPU needed. The host should be idle.
 #   bench/run.sh [folder of the build = build/bench]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -35,8 +35,8 @@ figure "arrays through shared memory" "$python" bench/transfer_bench.py --bin "$
 figure "comparing two tensors" "$build/bench/gpuemu_bench_validate"
 figure "scheduling tapes" "$build/bench/gpuemu_bench_tape"
 figure "allocating from the cache" "$build/bench/gpuemu_bench_memory"
-# numba has the CUDA simulator, triton its interpreter; where PyPI is out of reach these columns are
-# left out, and said so.
+# numba has the CUDA simulator, triton its interpreter; if PyPI cannot be reached, these columns are
+# left out with a note.
 numba=$build/numba
 [ -x "$numba/bin/python" ] || "$python" -m venv "$numba"
 "$numba/bin/python" -c 'import numba, numpy, triton' 2>/dev/null ||

@@ -1,4 +1,4 @@
-# Checks of a shared library that programs of others load. A script defines LIBRARY, NM and READELF with -D,
+# Checks a shared library that other programs load. A script defines LIBRARY, NM and READELF with -D,
 # includes this file and calls the function.
 
 # Fails unless LIBRARY exports exactly the names of the list, has this soname, and needs nothing but the C library

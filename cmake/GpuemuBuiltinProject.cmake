@@ -1,6 +1,6 @@
-# gpuemu_builtin_project(): the project that `gpuemu test builtin` tests, in BUILD/kernels/builtin and
-# installed to share/gpuemu/builtin. Its gpuemu.toml is kernels/project.toml and every
-# kernels/*/*.toml behind it; the references keep their folders.
+# gpuemu_builtin_project(): makes the project that `gpuemu test builtin` tests, in BUILD/kernels/builtin and
+# installed to share/gpuemu/builtin. Its gpuemu.toml is kernels/project.toml followed by every
+# kernels/*/*.toml; the references keep their folders.
 function(gpuemu_builtin_project)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/builtin)
   file(GLOB parts CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} */*.toml)

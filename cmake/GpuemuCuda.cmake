@@ -11,7 +11,7 @@ function(gpuemu_find_nvcc out)
     list(APPEND candidates ${nvcc_in_path})
   endif()
   list(APPEND candidates /usr/local/cuda/bin/nvcc)
-  # scripts/setup.sh puts the wheels here where there is no toolkit.
+  # Where scripts/setup.sh puts the wheels if there is no toolkit.
   file(GLOB wheels ${PROJECT_SOURCE_DIR}/build/cuda/nvidia/cu13/bin/nvcc
     ${PROJECT_SOURCE_DIR}/build/cuda/*/nvidia/cu13/bin/nvcc
     ${PROJECT_SOURCE_DIR}/build/cuda/lib/*/site-packages/nvidia/cu13/bin/nvcc)
@@ -35,9 +35,9 @@ if(NOT GPUEMU_NVCC OR NOT EXISTS ${GPUEMU_NVCC})
 endif()
 message(STATUS "CUDA compiler: ${GPUEMU_NVCC}")
 
-# nvcc runs in the source folder with a relative path, so that the PTX names kernels/gelu/gelu.cu on
-# every machine. The paths of its dependency file would be taken for the build folder's, where nothing
-# of the kind exists, and every build would compile every kernel again: headers are listed instead.
+# nvcc runs in the source folder with a relative path, so that the PTX refers to kernels/gelu/gelu.cu on
+# every host. Headers are listed explicitly, because the paths in nvcc's dependency file would be taken as
+# relative to the build folder, where these files do not exist, and every build would compile every kernel again.
 function(gpuemu_kernel)
   cmake_parse_arguments(PARSE_ARGV 0 ARG "" "TARGET;SOURCE;ARCH" "")
   cmake_path(GET ARG_SOURCE STEM name)
@@ -53,7 +53,7 @@ function(gpuemu_kernel)
   add_custom_command(OUTPUT ${embedded}
     COMMAND ${Python3_EXECUTABLE} tools/embed_ptx.py ${name} ${relative} ${ptx} ${embedded}
     DEPENDS ${ptx} ${PROJECT_SOURCE_DIR}/tools/embed_ptx.py WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} VERBATIM)
-  # It includes so little that reading the precompiled headers would take longer.
+  # Includes so little that reading the precompiled headers would take longer.
   set_source_files_properties(${embedded} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
   target_sources(${ARG_TARGET} PRIVATE ${embedded})
 endfunction()

@@ -1,7 +1,7 @@
-# gpuemu_op(NAME [OPS a b] [MODULES a b] [MODULES_SM80 c]): what comes with gpuemu, inside kernels/.
-# NAME/NAME.cc declares the OPS (default: NAME); each NAME/MODULE.cu becomes PTX in the program, for
+# gpuemu_op(NAME [OPS a b] [MODULES a b] [MODULES_SM80 c]): adds a built-in op, inside kernels/.
+# NAME/NAME.cc declares the OPS (default: NAME); each NAME/MODULE.cu is compiled to PTX and embedded, for
 # every GPU from compute capability 7.5 or 8.0 on. gpuemu_op_catalog() then writes the two lists that
-# kernels/catalog.cc includes, so that nobody keeps a second one.
+# kernels/catalog.cc includes, so that they need not be maintained by hand.
 function(gpuemu_op name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "OPS;MODULES;MODULES_SM80")
   if(NOT ARG_MODULES)
@@ -21,8 +21,8 @@ function(gpuemu_op name)
   set_property(TARGET kernels APPEND PROPERTY GPUEMU_MODULES ${ARG_MODULES} ${ARG_MODULES_SM80})
 endfunction()
 
-# gpuemu_op_source(NAME HEADERS a.cuh b.cuh): the text of kernels/NAME.cu, which is compiled for each
-# pair of types when that is first called, behind that of the headers. It is the string
+# gpuemu_op_source(NAME HEADERS a.cuh b.cuh): embeds the text of kernels/NAME.cu, after that of the headers. It is compiled for each
+# pair of types when that is first called. The text is the string
 # kernels::kSource_STEM of the library.
 function(gpuemu_op_source name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "HEADERS")

@@ -1,7 +1,7 @@
-# Packages: a .deb whose files lie in /usr/lib/gpuemu with links from /usr/bin, and a tarball that runs
-# wherever it is unpacked. `cpack --preset` is not needed: cd build/release && cpack.
+# Packages: a .deb with its files in /usr/lib/gpuemu and links in /usr/bin, and a tarball that runs
+# wherever it is unpacked. Made by: cd build/release && cpack (`cpack --preset` is not needed).
 set(generated ${PROJECT_BINARY_DIR}/generated)
-# Made by the program that is installed, so that they name what it has.
+# Made by the installed program itself, so that they list what it supports.
 set(program ${PROJECT_BINARY_DIR}/bin/gpuemu)
 if(GPUEMU_ONE_PROGRAM)
   set(program ${PROJECT_BINARY_DIR}/one_program/gpuemu)
@@ -27,7 +27,7 @@ set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Finds out whether GPU kernels are right, 
 set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_SOURCE_DIR}/packaging/places.cmake)
-# The libraries come along; the C library and Python are the machine's.
+# The package contains the libraries, except for the C library and Python, which must be installed.
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.36), python3, python3-numpy")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "nvidia-cuda-toolkit")

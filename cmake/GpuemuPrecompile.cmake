@@ -1,19 +1,19 @@
-# gpuemu_precompile(TARGET KIND): TARGET reads the headers that most files read as the compiler's own image of them. KIND names the
-# flags that such an image is bound to: cold (-O2), hot (-O3), or test (-O1, with GoogleTest).
-# For a cold build, as GPUEMU_UNITY is: an include that is missing does not show, and a compiler cache keeps less.
+# gpuemu_precompile(TARGET KIND): makes TARGET use precompiled versions of the most common headers. KIND names the
+# flags that such a header is bound to: cold (-O2), hot (-O3), or test (-O1, with GoogleTest).
+# For clean builds, like GPUEMU_UNITY: missing includes are not detected, and a compiler cache is less effective.
 option(GPUEMU_PRECOMPILE "Read common headers precompiled: for cold builds" OFF)
 set(gpuemu_common_headers <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <cstdint> <cstdlib> <cstring> <filesystem>
   <fstream> <functional> <limits> <map> <memory> <mutex> <optional> <set> <span> <sstream> <string> <string_view> <thread>
   <unordered_map> <utility> <variant> <vector> <fmt/format.h> <fmt/ranges.h> <nlohmann/json.hpp>)
 
 if(GPUEMU_PRECOMPILE)
-  # GCC 12 forgets that a precompiled header is the system's and warns about what the standard library does.
+  # GCC 12 forgets that precompiled headers are system headers and warns about code of the standard library.
   foreach(warning array-bounds restrict stringop-overflow stringop-overread)
     add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-${warning}>)
   endforeach()
-  # Some libraries ask for it, and the compiler takes an image only where both have it.
+  # Some libraries require this option, and a precompiled header must be compiled with the same one.
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-pthread>)
-  # ccache keeps what was compiled with such a header only when it is told so (ccache's manual, "Precompiled headers").
+  # ccache stores objects compiled with such a header only with this setting (ccache's manual, "Precompiled headers").
   add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess>)
   if(CMAKE_CXX_COMPILER_LAUNCHER)
     list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros)
@@ -42,6 +42,6 @@ function(gpuemu_precompile target kind)
     target_link_libraries(${image} PRIVATE fmt::fmt nlohmann_json::nlohmann_json gpuemu::warnings)
     target_precompile_headers(${image} PRIVATE ${headers})
   endif()
-  target_compile_definitions(${target} PRIVATE FMT_SHARED)  # As in the image.
+  target_compile_definitions(${target} PRIVATE FMT_SHARED)  # As in the precompiled header.
   target_precompile_headers(${target} REUSE_FROM ${image})
 endfunction()

@@ -1,5 +1,5 @@
 # gpuemu_program(NAME SOURCES.. DEPS.. EXTERNAL..)
-# One executable in build/<preset>/bin; in a folder that a whole build leaves out it is not installed. SOURCES define
+# Makes an executable in build/<preset>/bin; not installed if the folder is not part of a whole build. SOURCES define
 # int GPUEMU_MAIN(int, char**), so that the programs can also be linked into one.
 function(gpuemu_program name)
   cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "SOURCES;DEPS;EXTERNAL")
@@ -15,21 +15,21 @@ function(gpuemu_program name)
   endif()
 endfunction()
 
-# TARGET in FOLDER of the build: the main() of packaging/programs.cc.in with these rows and their declarations, and DEPS.
+# Makes TARGET in FOLDER of the build from the main() of packaging/programs.cc.in, with these rows and their declarations, and DEPS.
 function(gpuemu_executable target folder rows declarations)
   configure_file(${PROJECT_SOURCE_DIR}/packaging/programs.cc.in ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc @ONLY)
   add_executable(${target} ${CMAKE_CURRENT_BINARY_DIR}/${target}.cc)
   target_link_libraries(${target} PRIVATE ${ARGN} gpuemu::warnings)
-  # DT_RPATH and not DT_RUNPATH: only the former also serves the libraries of the libraries.
+  # DT_RPATH rather than DT_RUNPATH, because only the former also applies to the libraries of the libraries.
   target_link_options(${target} PRIVATE -Wl,--disable-new-dtags
-    # By its build id the command line tells a daemon of another build from its own.
+    # The build id lets the command line recognize a daemon of another build.
     -Wl,--build-id=sha1)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder}
     INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}")
 endfunction()
 
-# What is installed: one executable that is all programs, with a link for each, because each of them has the emulator inside
-# (54 MB one by one, 2026-11-24). A wheel has no links, so it gets the programs themselves.
+# Installs one executable that contains all programs, with a link for each, because each program contains the emulator
+# (54 MB if installed separately, 2026-11-24). Wheels cannot contain links, so there the programs are separate.
 option(GPUEMU_ONE_PROGRAM "Install one executable with a link for each program" ON)
 function(gpuemu_install_programs)
   get_property(names GLOBAL PROPERTY GPUEMU_PROGRAMS)
@@ -57,9 +57,9 @@ function(gpuemu_install_programs)
   add_custom_target(installed-programs DEPENDS ${installed} gpuemu-draws)
 endfunction()
 
-# Every library that the programs need and that a bare machine may lack comes along, so that the install folder runs wherever it
-# is copied. The C library belongs to the machine: the driver of its GPU is bound to it. NVRTC is taken along
-# where it is known, because a GPU node seldom has a CUDA compiler.
+# Includes every library that the programs need and that a bare host may lack, so that the install folder runs wherever it
+# is copied. The C library must be the host's, because its GPU driver is bound to it. NVRTC is included
+# if it was found, because GPU nodes rarely have a CUDA compiler.
 function(gpuemu_install_rest)
   install(RUNTIME_DEPENDENCY_SET gpuemu_libraries
     PRE_EXCLUDE_REGEXES "^ld-linux" "^libc\\.so" "^libm\\.so" "^libdl\\.so" "^libpthread\\.so" "^librt\\.so"
@@ -79,7 +79,7 @@ function(gpuemu_install_rest)
     install(DIRECTORY python/gpuemu DESTINATION share/gpuemu/python PATTERN __pycache__ EXCLUDE)
   endif()
   if(SKBUILD AND NOT GPUEMU_PYTHON_PACKAGE)
-    # Beside the package in a wheel: Python reads it at its start. A build folder that has made a wheel keeps SKBUILD.
+    # In a wheel, beside the package: Python reads it when it starts. A build folder that made a wheel keeps SKBUILD set.
     install(FILES python/gpuemu-run.pth DESTINATION ${SKBUILD_PLATLIB_DIR})
   endif()
   install(FILES README.md LICENSE DESTINATION share/gpuemu OPTIONAL)

@@ -1,12 +1,12 @@
-# gpuemu::warnings: what every target of ours is compiled with; sanitizers and coverage by preset.
+# gpuemu::warnings: the warnings for all of our targets; also sanitizers and coverage, as the preset says.
 add_library(gpuemu_warnings INTERFACE)
 add_library(gpuemu::warnings ALIAS gpuemu_warnings)
 target_compile_options(gpuemu_warnings INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
-  # GCC 12 also warns about designated initialisers, where leaving a member to its default is meant.
+  # GCC 12 also warns about designated initializers that intentionally leave members to their defaults.
   -Wno-missing-field-initializers)
 if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
-  # The sources name GCC's pragmas; which warnings are errors is GCC's to say.
+  # The sources use GCC's pragmas, and only GCC's warnings are errors.
   target_compile_options(gpuemu_warnings INTERFACE -Wno-unknown-pragmas -Wno-error)
 endif()
 set(GPUEMU_SANITIZE "" CACHE STRING "Sanitizers, as -fsanitize= takes them")
@@ -16,7 +16,7 @@ option(GPUEMU_FUZZ "Build the libFuzzer programs of tests/fuzz; needs Clang" OFF
 if(GPUEMU_SANITIZE)
   add_compile_options(-fsanitize=${GPUEMU_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
     -O${GPUEMU_SANITIZE_LEVEL}
-    # GCC 12 takes what a sanitizer adds for uses of what is not set.
+    # GCC 12 mistakes code that a sanitizer adds for uses of uninitialized variables.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=${GPUEMU_SANITIZE})
 endif()

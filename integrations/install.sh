@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Puts a pinned release of gpuemu into a folder; any doubt about it is an error.
+# Installs a pinned release of gpuemu into a folder; fails if anything about it cannot be verified.
 #   GPUEMU_VERSION=1.0.0 GPUEMU_SHA256=... GPUEMU_URL=https://.../releases/download install.sh FOLDER
-# A folder that has this very release already stays as it is.
+# A folder that already contains exactly this release is not changed.
 set -euo pipefail
 say() { echo "install gpuemu: $*" >&2; }
 for name in GPUEMU_VERSION GPUEMU_SHA256 GPUEMU_URL; do
@@ -17,7 +17,7 @@ pin=$1/.gpuemu-sha256
 file=gpuemu-$GPUEMU_VERSION-Linux.tar.gz
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-# --proto: a redirect must not lead to something unencrypted; file is for mirrors that are folders.
+# --proto prevents redirects to unencrypted addresses; file is for mirrors that are folders.
 curl --fail --silent --show-error --location --proto '=https,file' --retry 3 --max-time 600 \
   --output "$scratch/$file" "$GPUEMU_URL/v$GPUEMU_VERSION/$file" || { say "cannot fetch $GPUEMU_URL/v$GPUEMU_VERSION/$file"; exit 3; }
 echo "$GPUEMU_SHA256  $scratch/$file" | sha256sum --check --status ||

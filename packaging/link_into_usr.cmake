@@ -1,4 +1,4 @@
-# Run by CPack before it packs: what belongs to the whole system is linked from where it looks.
+# Run by CPack before packing: creates the links to files that must be found system-wide.
 if(NOT CPACK_GENERATOR STREQUAL DEB)
   return()
 endif()
@@ -13,7 +13,7 @@ foreach(file bash-completion/completions/gpuemu zsh/site-functions/_gpuemu
   file(MAKE_DIRECTORY ${root}/share/${folder})
   file(RENAME ${root}/lib/gpuemu/share/${file} ${root}/share/${file})
 endforeach()
-# Programs of others find libgpuemu as they find any library: by pkg-config, by find_package and by its name.
+# Lets other programs find libgpuemu in the usual ways: pkg-config, find_package, or its name.
 set(home /usr/lib/gpuemu)
 file(MAKE_DIRECTORY ${root}/lib/x86_64-linux-gnu/pkgconfig ${root}/lib/cmake/gpuemu ${root}/include)
 file(CREATE_LINK ../lib/gpuemu/include/gpuemu ${root}/include/gpuemu SYMBOLIC)

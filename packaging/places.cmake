@@ -1,7 +1,7 @@
-# Read by CPack for each kind of package: where in it the files lie.
+# Read by CPack for each kind of package: sets the locations of its files.
 if(CPACK_GENERATOR STREQUAL DEB)
   set(CPACK_PACKAGING_INSTALL_PREFIX /usr/lib/gpuemu)
 else()
-  # The folder of the tarball is the whole of it, wherever it is unpacked.
+  # The tarball has a single folder, wherever it is unpacked.
   set(CPACK_PACKAGING_INSTALL_PREFIX /)
 endif()

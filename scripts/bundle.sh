@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Makes a folder that runs wherever it is copied: programs, their libraries, examples, Python helpers.
 #   scripts/bundle.sh [--with-nvrtc] [--with-tools] [FOLDER]     default: build/gpuemu-bundle
-# FOLDER is new, empty, or has a bundle, whose files are replaced; others in it stay.
-# The target needs x86-64 Linux with the C library of Debian 12 (2.36) or a newer one, and python3
-# with numpy for the references; for the cuda backend NVIDIA's driver. --with-nvrtc takes NVRTC and
-# the CUDA headers along (about 200 MB), for machines without a CUDA toolkit; PTX needs neither. --with-tools: also
+# FOLDER is new, empty, or contains a bundle, whose files are replaced; other files in it are kept.
+# The target host needs x86-64 Linux with the C library of Debian 12 (2.36) or newer, and python3
+# with numpy for the references; the cuda backend also needs NVIDIA's driver. --with-nvrtc includes NVRTC and
+# the CUDA headers (about 200 MB), for hosts without a CUDA toolkit; PTX needs neither. --with-tools also includes
 # gpuemu-fidelity and gpuemu-ptx-census.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ options=(-DGPUEMU_BUNDLE_NVRTC= -DGPUEMU_BUNDLE_CUDA_INCLUDE=)
 [ $with_nvrtc = 0 ] || { find_nvrtc_options; options=("${nvrtc_options[@]}"); }
 more=(); [ $tools = OFF ] || more=(tools)
 say "building (release, ccache)"
-# A build folder that has tests keeps them: only what is installed is built here.
+# Builds only what is installed, so that a build folder with tests keeps them.
 cmake --preset release "${options[@]}" -DGPUEMU_TOOLS=$tools -DGPUEMU_ONE_PROGRAM=ON >/dev/null
 ninja -C build/release installed-programs libgpuemu gpuemu-cudart gpuemu-nvjitlink gpuemu-nvrtc gpuemu-ptx "${more[@]}" | tail -n 1
 remove_bundle "$out"

@@ -1,11 +1,11 @@
-# Sourced: a bundle's folder names its own files, so that making it anew removes these and nothing else.
+# Sourced. Each bundle lists its own files, so that replacing a bundle removes these and nothing else.
 # shellcheck shell=bash
 bundle_marker=.gpuemu-bundle
 
-takes_bundle() { # FOLDER: it is not there, is empty, or has a bundle
+takes_bundle() { # FOLDER: whether it does not exist, is empty, or contains a bundle
   [ ! -e "$1" ] || [ -f "$1/$bundle_marker" ] || { [ -d "$1" ] && [ -z "$(ls -A "$1")" ]; }
 }
-remove_bundle() { # FOLDER: the files of the bundle in it, and the folders that are empty then
+remove_bundle() { # FOLDER: removes the files of the bundle in it, and the folders that are then empty
   [ -f "$1/$bundle_marker" ] || return 0
   local file
   while IFS= read -r file; do
@@ -15,6 +15,6 @@ remove_bundle() { # FOLDER: the files of the bundle in it, and the folders that 
   done <"$1/$bundle_marker"
   rm -f -- "$1/$bundle_marker"
 }
-mark_bundle() { # FOLDER MANIFEST: the manifest has the absolute path of each file that was put there
+mark_bundle() { # FOLDER MANIFEST: the manifest has the absolute path of each installed file
   sed -n "s|^$(sed 's/[][\\.*^$|]/\\&/g' <<<"$1")/||p" "$2" >"$1/$bundle_marker.new" && mv "$1/$bundle_marker.new" "$1/$bundle_marker"
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The tests of PyTorch, Triton, Numba, tinygrad, JAX, TensorFlow and Ray, with the packages of PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
+# Runs the tests of PyTorch, Triton, Numba, tinygrad, JAX, TensorFlow and Ray, with packages from PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
 #   scripts/frameworks.sh [--ci | --install] [pytest options]     GPUEMU_FRAMEWORKS_VENV names another folder
-#     --install   only makes the folder, with what can be had in GPUEMU_FRAMEWORKS_SECONDS (900) for each package
-#     --ci        the tests of what is in the folder, without fetching anything
-# Exit code 77: none of the packages can be had here.
+#     --install   only makes the folder, with the packages that can be installed within GPUEMU_FRAMEWORKS_SECONDS (900) each
+#     --ci        runs the tests of the packages in the folder, without downloading anything
+# Exit code 77: none of the packages can be installed here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=${GPUEMU_FRAMEWORKS_VENV:-build/frameworks-venv}
@@ -14,15 +14,15 @@ case ${1:-} in
 esac
 mkdir -p build
 exec 9>build/frameworks.lock
-flock 9 # One that installs is waited for.
+flock 9 # Waits for a running installation.
 has() { "$venv/bin/python" -c "import $1" 2>/dev/null; }
-fetch() { # PACKAGES AND OPTIONS OF PIP...: says why not
+fetch() { # PACKAGES AND OPTIONS OF PIP...: reports errors
   local seconds=${GPUEMU_FRAMEWORKS_SECONDS:-900} status=0
   timeout "$seconds" "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$@" || status=$?
   [ $status != 124 ] || echo "frameworks: $* took more than $seconds s (GPUEMU_FRAMEWORKS_SECONDS)" >&2
   return $status
 }
-fetch_torch() { # Torch's own index has it without CUDA, a tenth of the size; from PyPI it brings CUDA along.
+fetch_torch() { # Torch's own index has a version without CUDA, a tenth of the size; the one on PyPI brings CUDA along.
   fetch torch --retries 0 --timeout 20 --index-url https://download.pytorch.org/whl/cpu 2>/dev/null || fetch torch
 }
 if [ $mode != ci ]; then
@@ -39,6 +39,6 @@ if [ $mode != ci ]; then
 fi
 has pytest && has pynng && { has torch || has jax; } || { echo "frameworks: neither torch nor jax is in $venv: scripts/frameworks.sh --install" >&2; exit 77; }
 has tensorflow && export GPUEMU_TEST_TENSORFLOW=1
-# Elsewhere these two are left out, because torch is not where the other tests run.
+# These two are left out otherwise, because torch is missing where the other tests run.
 also=(tests/e2e/test_python_kernel.py::test_a_torch_tensor_is_changed_in_place tests/e2e/test_python_client.py::test_a_torch_tensor_is_judged_like_its_array)
 PYTHONPATH=$PWD/python "$venv/bin/python" -m pytest -q -p no:cacheprovider tests/frameworks "${also[@]}" "$@"

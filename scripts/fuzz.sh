@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Fuzzes the reader of PTX and the emulator with libFuzzer (clang 19), under the address and undefined-behaviour sanitizers.
+# Fuzzes the PTX parser and the emulator with libFuzzer (clang 19), under the address and undefined-behaviour sanitizers.
 #   scripts/fuzz.sh [MINUTES] [TARGET...]     minutes per target (1); targets ptx_parse, ptx_run (both)
 # Starts from the PTX of kernels/, examples/, tests/ and from what earlier runs found (build/fuzz/corpus).
-# A finding stays in build/fuzz/found; put it into tests/fuzz/crashes/TARGET when it is fixed.
+# A finding stays in build/fuzz/found; once it is fixed, move it to tests/fuzz/crashes/TARGET.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in -h|--help) sed -n '2,5s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
@@ -24,7 +24,7 @@ if ! cmake --preset fuzz -B "$build" >"$build/configure.log" 2>&1 ||
   grep -hE -A 20 -m 1 'FAILED|CMake Error' "$build/configure.log" "$build/build.log"; exit 3
 fi
 
-# Seeds: what compilers write. Long texts would only slow the fuzzer down.
+# Seeds: compiler output. Long texts would only slow the fuzzer down.
 seeds=$build/seeds
 mkdir -p "$seeds"
 nvcc=$(sed -n 's/^GPUEMU_NVCC:FILEPATH=//p' "$build/CMakeCache.txt")

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# The tests that want a GPU, for a machine that has a driver and nothing else: no compiler, no network.
+# Runs the tests that need a GPU on a host that has a driver and nothing else: no compiler, no network.
 #   scripts/gpu_machine.sh pack BUILD FOLDER    copies programs, libraries and this script to FOLDER
-#   FOLDER/gpu_machine.sh run [LOG-FOLDER]      there: runs them all; with two GPUs also two at once
-#   FOLDER/gpu_machine.sh run --emulator        the same programs without a GPU, to try the folder
-# `pack` needs the target `gpu_machine` in BUILD. Exit 0 when everything passed; each part's output is in
+#   FOLDER/gpu_machine.sh run [LOG-FOLDER]      there: runs all of them; with two GPUs, two at a time
+#   FOLDER/gpu_machine.sh run --emulator        runs the same programs without a GPU, to try the folder
+# `pack` needs the target `gpu_machine` in BUILD. Exit code 0 if everything passed; the output of each part is in
 # LOG-FOLDER (FOLDER/log).
 set -uo pipefail
 programs=(examples/gpuemu_embed_mlp examples/gpuemu_embed_softmax examples/gpuemu_embed_loaded examples/gpuemu_embed_two_devices
@@ -17,7 +17,7 @@ pack() { # BUILD FOLDER
     case $program in
       examples/*) cp "$build/$program" "$folder/examples/" || return 3 ;;
       *) cp "$build/$program" "$folder/tests/" || return 3
-        # What a bare machine lacks; the C library is its own.
+        # Libraries that a bare host lacks; the C library is the host's own.
         ldd "$build/$program" | awk '$3 ~ /^\// {print $3}' | grep -vE '/(libc|libm|libdl|librt|libpthread)\.so' |
           while read -r library; do cp -L "$library" "$folder/lib/"; done ;;
     esac
@@ -28,7 +28,7 @@ pack() { # BUILD FOLDER
 }
 
 passed=0; failed=0; skipped=0
-part() { # NAME COMMAND...: exit code 77 of it: this machine cannot
+part() { # NAME COMMAND...: exit code 77 of the command means that this host cannot run it
   local name=$1 status; shift
   "$@" >"$log/$name.log" 2>&1; status=$?
   case $status in
@@ -37,7 +37,7 @@ part() { # NAME COMMAND...: exit code 77 of it: this machine cannot
     *) failed=$((failed + 1)); echo "FAILED: $name ended with status $status"; grep -vE '^\[ +(OK|RUN) ' "$log/$name.log" | tail -n 30 ;;
   esac
 }
-# A fault loses the GPU for its process: each test has one of its own, four at a time.
+# After a fault a process loses the GPU, so each test runs in its own process, four at a time.
 each_test() { # PROGRAM FILTER
   local program=$1 list bad=0 ran
   list=$("$program" --gtest_list_tests --gtest_filter="$2" | awk '/^[^ ]/ {suite = $1; next} {print suite $1}')
@@ -52,12 +52,12 @@ each_test() { # PROGRAM FILTER
   echo "$ran passed, $bad failed, $(($(wc -l <<<"$list") - ran - bad)) skipped"
   [ "$bad" = 0 ] && [ "$ran" != 0 ]
 }
-falls() { # The loss of the last line is less than that of the first.
+falls() { # Checks that the loss in the last line is less than that in the first.
   awk '/^loss/ {if (!n++) first = $3; last = $3} {print} END {exit !(n > 1 && last < first)}'
 }
 train() { "$here/examples/gpuemu_embed_mlp" --backend "$backend" --steps 1001 "$@" | falls; }
 conform() { each_test "$here/tests/conformance_test" "$suite"; }
-library() { # The calls of C on a GPU, and the tests of the interface itself.
+library() { # Tests the C interface on a GPU, and the interface itself.
   each_test "$here/tests/ops_capi_test" "$tests_of_calls"
 }
 

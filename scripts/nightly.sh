@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, the frameworks, everything under the
-# address sanitizer, what threads share under the thread sanitizer, the static analyzer, libFuzzer, the kill soak, benchmarks. Builds first what is not built. Ends with a verdict; exit code 0 only when all passed.
+# Runs the long checks that scripts/test.sh leaves out: slow C++ and end-to-end tests, the frameworks, everything under the
+# address sanitizer, multithreaded code under the thread sanitizer, the static analyzer, libFuzzer, the kill soak, benchmarks. Builds what is missing first. Ends with a verdict; exit code 0 only if everything passed.
 #   scripts/nightly.sh [--rounds N] [--cases N] [--seed N] [--no-build] [--no-bench]
-#     --rounds, --cases, --seed   of the kill soak (1000, 150, drawn and printed)
-#     --no-build                  take the binaries of build/release, or of GPUEMU_BIN, as they are
-#     --no-bench                  leave the benchmarks out
+#     --rounds, --cases, --seed   of the kill soak (1000, 150, random and printed)
+#     --no-build                  uses the existing programs of build/release, or of GPUEMU_BIN
+#     --no-bench                  skips the benchmarks
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 3
 root=$PWD
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do
 done
 
 passed=(); failed=(); left_out=()
-step() { # NAME COMMAND...   exit code 77: this machine cannot
+step() { # NAME COMMAND...   exit code 77: this host cannot run it
   local name=$1 start=$SECONDS; shift
   echo; echo "nightly: $name"
   "$@"
@@ -60,7 +60,7 @@ else
 fi
 step "clang-tidy with the static analyzer" python3 tools/lint.py --analyze
 step "all tests under the address sanitizer" scripts/sanitize.sh address --all
-# Of one thread it has nothing to say, and it makes the long tests far longer.
+# It cannot find anything in single-threaded code, and makes the long tests far longer.
 step "what threads share under the thread sanitizer" scripts/sanitize.sh thread --runtime
 if command -v clang++-19 >/dev/null && compgen -G "$(clang++-19 -print-resource-dir)/lib/*/libclang_rt.fuzzer*.a" >/dev/null; then
   step "fuzzing the reader of PTX and the emulator, 10 minutes each" scripts/fuzz.sh 10

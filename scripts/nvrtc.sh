@@ -1,6 +1,6 @@
-# Sourced: where this machine has NVRTC and the CUDA headers, for packages that take them along.
+# Sourced. Finds NVRTC and the CUDA headers on this host, for packages that include them.
 # shellcheck shell=bash
-# Sets nvrtc_options, arguments of cmake; ends the script that sources it when there is no NVRTC.
+# Sets nvrtc_options, arguments for cmake; ends the sourcing script if there is no NVRTC.
 find_nvrtc_options() {
   local home lib found=""
   for home in ${CUDA_HOME:+"$CUDA_HOME"} build/cuda/nvidia/cu13 /usr/local/cuda; do

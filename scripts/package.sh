@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Writes the .deb, the tarball and their SHA256SUMS to the build folder.
 #   scripts/package.sh [--with-nvrtc] [BUILD_FOLDER]     default: build/release
-# --with-nvrtc takes NVRTC and the CUDA headers along (about 200 MB), for machines without a CUDA
+# --with-nvrtc includes NVRTC and the CUDA headers (about 200 MB), for hosts without a CUDA
 # toolkit; PTX and built-in kernels need neither.
 set -euo pipefail
 cd "$(dirname "$0")/.."

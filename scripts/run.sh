@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The whole of gpuemu once, on this machine, with no GPU: set-up, build, a daemon in a private
-# folder, all examples tested, one found bug reproduced and minimized, the daemon stopped.
+# Tries all of gpuemu once, on this host and without a GPU: set-up, build, a daemon in a private
+# folder, tests of all examples, one found bug reproduced and minimized, the daemon stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 case ${1:-} in
@@ -11,7 +11,7 @@ esac
 root=$PWD
 scripts/setup.sh
 echo "run: building (release, ccache)"
-# A new build folder compiles files together and reads common headers precompiled; one that somebody works in stays as it is.
+# A new build folder compiles files together and uses precompiled headers; an existing one keeps its settings.
 cold_build=(); [ -f build/release/CMakeCache.txt ] || cold_build=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON)
 cmake --preset release "${cold_build[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
@@ -37,6 +37,6 @@ seed=$(gpuemu failures --limit 1 | awk 'NR == 1 {print $1}')
 step gpuemu reproduce "$seed" --verbose
 step gpuemu minimize "$seed"
 step gpuemu daemon stop
-gpuemu run --quiet -- true  # Finds the libraries that programs get in place of NVIDIA's.
+gpuemu run --quiet -- true  # Finds the libraries that replace NVIDIA's in programs.
 echo
 echo "run: done; the planted faults were found, one was reproduced and minimized"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Builds tests with a sanitizer and runs them.
 #   scripts/sanitize.sh address|thread [--runtime|--all]
-# By itself only what compiles fast: parsers, generator, comparison (address, undefined); sockets,
-# lanes, streams and the allocator (thread). --runtime: also what runs on the emulator: the C interface,
-# which is attacked there, dispatch, modules and profiles, whose threads meet there. Exit 0 when every
+# By default only what compiles fast: parsers, generator, comparison (address, undefined); sockets,
+# lanes, streams and the allocator (thread). --runtime adds code that runs on the emulator: the C interface
+# with misuse tests, dispatch, modules and profiles, which several threads use. Exit code 0 if every
 # test passed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,13 +22,13 @@ case ${2:-} in
 esac
 tests=("${targets[@]/%/_test}")
 mkdir -p build
-level=0  # These tests compile longer than they run.
+level=0  # These tests take longer to compile than to run.
 [ "${2:-}" = --all ] && level=1
 cmake --preset $preset -DGPUEMU_TESTS=ON -DGPUEMU_SANITIZE_LEVEL=$level >build/$preset-configure.log 2>&1 || { cat build/$preset-configure.log; exit 3; }
 programs=("${tests[@]}")
 [ "${2:-}" = --all ] && { tests=(); programs=(all tests); }
 ninja -C build/$preset "${programs[@]}" >build/$preset-build.log 2>&1 || { grep -A 30 -m 1 FAILED build/$preset-build.log; exit 3; }
-# Tests that were not built stand in ctest's list as NOT_BUILT: each test program is run by itself.
+# ctest lists tests that were not built as NOT_BUILT, so each test program is run directly.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0
 status=0

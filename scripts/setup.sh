@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Makes a Debian 12 machine able to build gpuemu. Idempotent; asks nothing. What cannot be had is
-# named together with what that switches off; only a missing compiler or library stops it.
+# Prepares a Debian 12 host for building gpuemu. Idempotent and non-interactive. What cannot be installed is
+# listed with the features that need it; only a missing compiler or library is an error.
 #   scripts/setup.sh [--tests] [--nightly] [--vscode]
-#     --tests     also what the test suite needs
-#     --vscode    also what builds and tests the extension for Visual Studio Code
-#     --nightly   that, and what only scripts/nightly.sh needs: the compiler for libFuzzer
+#     --tests     also installs what the test suite needs
+#     --vscode    also installs what builds and tests the extension for Visual Studio Code
+#     --nightly   like --tests, and what only scripts/nightly.sh needs: the compiler for libFuzzer
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -63,7 +63,7 @@ else
   say "all Debian packages are there"
 fi
 
-# Debian's Python with its packages (numpy, pytest), and room for what only PyPI has.
+# Debian's Python with its packages (numpy, pytest), and a folder for packages that only PyPI has.
 make_venv() {
   [ -x build/venv/bin/python ] && build/venv/bin/python -c 'import numpy' 2>/dev/null && return 0
   rm -rf build/venv
@@ -76,7 +76,7 @@ find_pip() {
   else return 1; fi
 }
 
-# The CUDA compiler: CUDA_HOME, PATH, /usr/local/cuda, wheels of an earlier run, else PyPI.
+# The CUDA compiler: from CUDA_HOME, PATH, /usr/local/cuda, wheels of an earlier run, otherwise PyPI.
 wheels=$root/build/cuda
 find_nvcc() {
   local candidate
@@ -86,7 +86,7 @@ find_nvcc() {
   done
   return 1
 }
-# One call for all wheels of one folder: a second one would replace what the first put there. The wheels have `lib` where nvcc looks
+# One call for all wheels of a folder, because a second one would replace the files of the first. The wheels have `lib`, but nvcc looks
 # for libcudart_static.a in `lib64` (`nvcc -shared`, `nvcc -o program`).
 fetch_wheels() {
   local wheel wanted=()
@@ -97,7 +97,7 @@ fetch_wheels() {
 }
 link_lib64() { [ ! -d "$wheels/nvidia/cu13/lib" ] || [ -e "$wheels/nvidia/cu13/lib64" ] || ln -s lib "$wheels/nvidia/cu13/lib64"; }
 compiler_wheels=(nvidia-cuda-nvcc nvidia-nvvm nvidia-cuda-crt nvidia-cuda-runtime nvidia-cuda-cccl)
-link_lib64  # Of an earlier run.
+link_lib64  # For wheels of an earlier run.
 if nvcc=$(find_nvcc); then
   say "CUDA compiler: $nvcc"
 else
@@ -111,7 +111,7 @@ else
   say "CUDA compiler: $nvcc"
 fi
 
-# NVRTC compiles users' sources in 15 ms where nvcc takes a second; without it nvcc does the same.
+# NVRTC compiles users' sources in 15 ms, nvcc takes a second; without NVRTC, nvcc is used.
 find_nvrtc() {
   local folder
   for folder in ${CUDA_HOME:+"$CUDA_HOME/lib64"} /usr/local/cuda/lib64 "$wheels/nvidia/cu13/lib"; do
@@ -128,7 +128,7 @@ if [ -n "$nvrtc" ]; then say "NVRTC: $nvrtc"
 else say "NVRTC cannot be had (PyPI out of reach): sources are compiled with nvcc, about a second each"
 fi
 
-# NVTX's headers, for ranges that Nsight tools show: 0.3 MB, beside the other wheels so that pip replaces nothing there.
+# NVTX's headers, for ranges that Nsight tools show: 0.3 MB, in a folder of their own so that pip replaces no other files.
 has_nvtx() {
   local folder
   for folder in "$(dirname "$nvcc")/../include" "$wheels/nvidia/cu13/include" build/nvtx/nvidia/cu13/include; do
@@ -142,7 +142,7 @@ if ! has_nvtx; then
   fi
 fi
 
-# What reads machine code: 6 MB beside the other wheels, for `gpuemu lint` and its tests.
+# The disassembler: 6 MB in a folder of its own, for `gpuemu lint` and its tests.
 find_cuobjdump() {
   local folder
   for folder in ${CUDA_HOME:+"$CUDA_HOME/bin"} "$(dirname "$nvcc")" /usr/local/cuda/bin "$wheels/nvidia/cu13/bin"; do
@@ -151,7 +151,7 @@ find_cuobjdump() {
   command -v cuobjdump
 }
 if [ "$want_tests" = 1 ] && ! find_cuobjdump >/dev/null; then
-  # A folder of its own first: pip would replace what lies in the other.
+  # Installed into a folder of its own first, because pip would replace the files in the other.
   scratch=$(mktemp -d)
   if find_pip && "${pip[@]}" install --quiet --disable-pip-version-check --no-deps --target "$scratch" \
       'nvidia-cuda-cuobjdump==13.2.*' 'nvidia-cuda-nvdisasm==13.2.*'; then

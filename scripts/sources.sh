@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the files of ours with names that match one of the patterns, a line each: those that git knows, or where there is no git all but what was built.
+# Prints our files with names that match one of the patterns, one per line: tracked files, or without git all files that were not built.
 #   scripts/sources.sh PATTERN...   such as '*.cc'
 set -euo pipefail
 cd "$(dirname "$0")/.."

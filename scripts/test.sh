@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Sets up what the tests need and runs them: C++ unit and golden tests, Python, end to end. What takes longer runs in scripts/nightly.sh.
-# Ends with the line "N passed, N failed" over all of them; exit code 0 only when nothing failed.
-#   scripts/test.sh [--quick]     allowed on two cores: 15 minutes with a build at hand, 30 without
-#     --quick   what to run before a commit, at most 3 minutes beside the build: structure, formatting, unit tests, python/tests and
+# Installs what the tests need and runs them: C++ unit and golden tests, Python, end to end. Long tests run in scripts/nightly.sh.
+# Ends with the line "N passed, N failed" over all tests; exit code 0 only if nothing failed.
+#   scripts/test.sh [--quick]     time limit on two cores: 15 minutes with an existing build, 30 without
+#     --quick   checks for use before a commit, at most 3 minutes without the build: structure, formatting, unit tests, python/tests and
 #               each command once
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 3
@@ -17,10 +17,10 @@ esac
 passed=0; failed=0
 started=$SECONDS
 say() { echo; echo "test: $* (at $((SECONDS - started)) s)"; }
-result() { # NAME STATUS: a check that is one test by itself
+result() { # NAME STATUS: a check that counts as one test
   if [ "$2" = 0 ]; then passed=$((passed + 1)); echo "ok: $1"; else failed=$((failed + 1)); echo "FAILED: $1"; fi
 }
-count_junit() { # FILE NAME STATUS: adds the counts of a JUnit file, and a failure that it does not show
+count_junit() { # FILE NAME STATUS: adds the counts of a JUnit file, and a failure that the file does not show
   local ok bad
   read -r ok bad < <(python3 tools/junit.py count "$1")
   if [ "$3" != 0 ] && [ "$bad" = 0 ]; then bad=1; echo "FAILED: $2 ended with status $3"; fi
@@ -36,7 +36,7 @@ finish() {
   python3 tools/junit.py skipped build/ctest.xml build/pytest.xml
   [ "$failed" = 0 ] || python3 tools/junit.py failures build/ctest.xml build/pytest.xml
   echo "test: took $((SECONDS - started)) s"
-  # The time is the machine's as well as ours, so it is told and does not fail the run.
+  # The time also depends on the host, so it is reported but does not fail the run.
   [ $((SECONDS - started)) -le $allowed ] || echo "test: more than the $allowed s that it may take on two cores with nothing else to do"
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]
@@ -44,10 +44,10 @@ finish() {
 
 scripts/setup.sh --tests || { echo "0 passed, 1 failed"; exit 1; }
 mkdir -p build
-rm -f build/ctest.xml build/pytest.xml build/behind-*  # What an earlier run found counts for nothing.
+rm -f build/ctest.xml build/pytest.xml build/behind-*  # Removes results of earlier runs.
 
 say "building (release)"
-# A new build folder compiles files together and reads common headers precompiled; one that somebody works in stays as it is.
+# A new build folder compiles files together and uses precompiled headers; an existing one keeps its settings.
 cold=0; cold_build=()
 [ -f build/release/CMakeCache.txt ] || { cold=1; cold_build=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON); }
 cmake --preset release "${cold_build[@]}" -DGPUEMU_TESTS=ON >build/configure.log 2>&1 || { cat build/configure.log; echo "0 passed, 1 failed"; exit 1; }
@@ -57,18 +57,18 @@ status=$?
 result "build" $status
 [ $status = 0 ] || { echo "$passed passed, $failed failed"; exit 1; }
 
-# Most tests wait for processes of theirs, so several things run at a time: what only computes at the lowest priority.
-beside() { # NAME COMMAND...: its output and its status, to be told by `tell`
+# Most tests wait for their child processes, so several run in parallel; those that only compute get the lowest priority.
+beside() { # NAME COMMAND...: stores output and status for `tell`
   local name=$1; shift
   "$@" >"build/behind-$name.log" 2>&1; echo $? >"build/behind-$name.status"
 }
 behind() { beside "$1" nice -n 19 "${@:2}"; }
-tell() { # NAME: 77 means that this machine lacks what it needs
+tell() { # NAME: status 77 means that this host lacks what the tests need
   local status; status=$(cat "build/behind-$1.status" 2>/dev/null || echo 1)
   say "$1"; cat "build/behind-$1.log"
   [ "$status" = 77 ] || result "$1" "$status"
 }
-# clang-tidy reads what changed last, as much as two cores read in a few minutes; all of it is read by scripts/nightly.sh.
+# clang-tidy checks the most recently changed files, as many as two cores can in a few minutes; scripts/nightly.sh checks all.
 lately=(); lately_most=24
 if command -v clang-tidy-19 >/dev/null && [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$PWD" ]; then
   while read -r file; do [ ! -f "$file" ] || [[ $file == *_test.cc ]] || lately+=("$file"); done < <(
@@ -111,8 +111,8 @@ python=/usr/bin/python3
 build/venv/bin/python -c 'import numpy, pytest' 2>/dev/null && python=build/venv/bin/python
 folders=(python/tests tests/e2e tests/faults tests/ptx tests/quality)
 [ $quick = 0 ] || folders=(python/tests tests/e2e/test_each_command.py)
-# Many of these tests wait for a daemon or a process of theirs: half as many files again at a time as there are processors, six at most.
-# With more, those that compare times fail now and then.
+# Many of these tests wait for a daemon or another process, so half as many files again run at a time as there are processors, at most six.
+# With more, tests that compare times fail now and then.
 together=(); files=$(($(nproc) * 3 / 2))
 $python -c 'import xdist' 2>/dev/null && together=(-n $((files < 6 ? files : 6)) --dist loadfile --no-loadscope-reorder)
 PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider "${folders[@]}" \

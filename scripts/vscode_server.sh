@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs a Visual Studio Code server (code-server, with its own Node 24) into build/vscode, from the npm registry alone. Exit code 77 where it cannot be had.
-# Its own install step compiles modules that no test touches and asks other servers for parts of them; it is left out and its three steps are made here.
+# Installs a Visual Studio Code server (code-server, with its own Node 24) into build/vscode, using only the npm registry. Exit code 77 if it cannot be installed.
+# Its own install step compiles modules that no test uses and downloads parts of them from other servers, so its three necessary steps are done here instead.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 server_version=4.139.1; node_version=24.21.0
@@ -26,7 +26,7 @@ install_server() {
   npm install --prefix "$place/server" "${npm_quiet[@]}" --ignore-scripts "code-server@$server_version" || return 1
   (cd "$code" && npm install "${npm_quiet[@]}" --omit=dev --ignore-scripts) || return 1
   (cd "$code/extensions" && npm install "${npm_quiet[@]}" --omit=dev --ignore-scripts) || return 1
-  # For log files; without a compiler the server tells its log on the console.
+  # Needed for log files; without a compiler the server logs to the console.
   (cd "$code" && npm rebuild "${npm_quiet[@]}" @vscode/spdlog @vscode/native-watchdog) ||
     echo "vscode: no log files of the server: its native modules do not compile"
 }

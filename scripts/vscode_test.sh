@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Tests the extension for Visual Studio Code: types, unit tests without an editor, and the suite that runs inside an editor where build/vscode has one.
-# Exit code 77 where Node 20 or the npm packages cannot be had.
+# Tests the extension for Visual Studio Code: types, unit tests without an editor, and the suite that runs inside an editor if build/vscode has one.
+# Exit code 77 if Node 20 or the npm packages cannot be installed.
 #   scripts/vscode_test.sh [--unit|--screen] [ARGUMENTS OF PLAYWRIGHT]
-#     --unit     nothing that needs an editor
-#     --screen   also what Chromium shows, with pictures; installs the editor (scripts/setup.sh --vscode has its packages)
+#     --unit     only tests that need no editor
+#     --screen   also tests in Chromium, with screenshots; installs the editor (scripts/setup.sh --vscode installs its packages)
 set -euo pipefail
 cd "$(dirname "$0")/../vscode-extension"
 what=host

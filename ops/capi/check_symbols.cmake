@@ -1,5 +1,5 @@
-# cmake -DLIBRARY= -DNM= -DEXPECTED= -P check_symbols.cmake: the library defines exactly the C names of
-# the list. A name that disappears breaks every program that uses it.
+# cmake -DLIBRARY= -DNM= -DEXPECTED= -P check_symbols.cmake: fails unless the library defines exactly the C names in
+# the list. Every program that uses a removed name would break.
 execute_process(COMMAND ${NM} -g --defined-only ${LIBRARY} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL " T gpuemu_[a-z_0-9]+" exported "${text}")
 list(TRANSFORM exported REPLACE "^ T " "")

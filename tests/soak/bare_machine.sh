@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The first steps of a new user: a Debian 12 with nothing of ours and no CUDA toolkit (debootstrap), the files of HEAD in it
-# without their history, scripts/run.sh and scripts/test.sh. Needs root, debootstrap and the package registries; 6 GB below TMPDIR.
+# Takes the first steps of a new user: on a Debian 12 without gpuemu and without a CUDA toolkit (debootstrap), runs scripts/run.sh and
+# scripts/test.sh on the files of HEAD without their history. Needs root, debootstrap and the package registries; 6 GB below TMPDIR.
 #   tests/soak/bare_machine.sh [command in the sources = "scripts/run.sh && scripts/test.sh"]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,14 +15,14 @@ echo "bare_machine: Debian 12 into $bare"
 debootstrap --variant=minbase --include=ca-certificates,git bookworm "$bare" http://deb.debian.org/debian >"$bare.log" 2>&1 ||
   { tail -n 5 "$bare.log"; echo "bare_machine: debootstrap did not work"; exit 1; }
 rm -f "$bare.log"
-# How this machine reaches the registries, which is no part of gpuemu.
+# How this host reaches the registries, which is not part of gpuemu.
 cp -n /etc/apt/apt.conf.d/* "$bare/etc/apt/apt.conf.d/" 2>/dev/null || true
 for file in etc/ssl/certs/ca-certificates.crt etc/resolv.conf etc/hosts; do
   [ ! -e "/$file" ] || cp "/$file" "$bare/$file"
 done
 mkdir "$bare/root/gpuemu"
 git archive HEAD | tar -x -C "$bare/root/gpuemu"
-# Mounts of a namespace of its own end with it.
+# Mounts in a namespace of their own end with it.
 unshare --mount bash -c '
   for folder in proc dev sys; do mount --rbind "/$folder" "$1/$folder"; done
   mount -t tmpfs tmpfs "$1/tmp"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a user of the packages does: the .deb on a bare Debian 12, the tarball on another, `gpuemu ci`
-# on the examples in both; then the steps of the Dockerfile, of the GitHub action and of the GitLab job, each
-# on one of its own. Needs root, debootstrap and Debian's mirror; 3 GB below TMPDIR.
+# Does what a user of the packages does: installs the .deb on a bare Debian 12 and the tarball on another, runs `gpuemu ci`
+# on the examples in both, then the steps of the Dockerfile, of the GitHub action and of the GitLab job, each
+# on a Debian of its own. Needs root, debootstrap and Debian's mirror; 3 GB below TMPDIR.
 #   tests/soak/package_install.sh [BUILD_FOLDER = build/release]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -16,7 +16,7 @@ trap 'rm -rf --one-file-system "$bare"' EXIT
 echo "package_install: Debian 12 into $bare"
 debootstrap --variant=minbase bookworm "$bare/deb" http://deb.debian.org/debian >"$bare/log" 2>&1 ||
   { tail -n 5 "$bare/log"; echo "package_install: debootstrap did not work"; exit 1; }
-# How this machine reaches the mirror, which is no part of gpuemu.
+# How this host reaches the mirror, which is not part of gpuemu.
 cp -n /etc/apt/apt.conf.d/* "$bare/deb/etc/apt/apt.conf.d/" 2>/dev/null || true
 for file in etc/resolv.conf etc/hosts; do [ ! -e "/$file" ] || cp "/$file" "$bare/deb/$file"; done
 for root in tar docker github gitlab; do cp -a "$bare/deb" "$bare/$root"; done
@@ -24,7 +24,7 @@ cp "$build"/gpuemu_*_amd64.deb "$bare/deb/root/"
 mkdir "$bare/tar/root/anywhere"
 tar -xzf "$build"/gpuemu-*-Linux.tar.gz -C "$bare/tar/root/anywhere" --strip-components=1
 
-# Mounts of a namespace of its own end with it.
+# Mounts in a namespace of their own end with it.
 inside() {
   unshare --mount bash -c '
     for folder in proc dev sys; do mount --rbind "/$folder" "$1/$folder"; done
@@ -33,7 +33,7 @@ inside() {
       PATH=/root/anywhere/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin bash -euc "$2" </dev/null
   ' bash "$1" "$2"
 }
-# The examples have three planted faults: exactly these are to be found, and nothing else.
+# The examples have three planted faults: exactly these must be found.
 check='
   gpuemu --version
   cp -r "$(dirname "$(dirname "$(readlink -f "$(command -v gpuemu)")")")/share/gpuemu/examples" /root/examples
@@ -59,7 +59,7 @@ inside "$bare/tar" "apt-get update -qq; apt-get install -y -qq --no-install-reco
 inside "$bare/tar" "$tools; export PKG_CONFIG_PATH=/root/anywhere/lib/pkgconfig GPUEMU_LIBRARY=/root/anywhere/lib/gpuemu/libgpuemu.so.1; cd /root/anywhere/share/gpuemu/examples/embed; $embedded"
 echo "package_install: both packages ran gpuemu ci on the examples"
 
-# The release on a mirror that is a folder; the examples are the checkout.
+# Uses a folder as the mirror of the release, and the examples as the checkout.
 version=$(sed -n 's/.* gpuemu-\(.*\)-Linux.tar.gz$/\1/p' "$build/SHA256SUMS")
 sum=$(sed -n 's/ .*-Linux.tar.gz$//p' "$build/SHA256SUMS")
 for root in github gitlab; do
@@ -69,7 +69,7 @@ for root in github gitlab; do
 done
 python=/usr/bin/python3
 [ ! -x build/venv/bin/python ] || python=$PWD/build/venv/bin/python
-# The shell programs of a template, one behind the other: PATH OF A LIST, MEMBER OF ITS ITEMS.
+# PATH OF A LIST, MEMBER OF ITS ITEMS: prints the shell programs of a template one after another.
 steps_of() {
   "$python" -c '
 import sys, yaml
@@ -83,7 +83,7 @@ needs="apt-get update -qq; apt-get install -y -qq --no-install-recommends ca-cer
 echo "package_install: the steps of the Dockerfile"
 cp "$build"/gpuemu_*_amd64.deb "$bare/docker/tmp/gpuemu.deb"
 grep -q '^COPY gpuemu_\*_amd64.deb /tmp/gpuemu.deb$' packaging/Dockerfile
-# What stands behind RUN, with the lines that go on.
+# Prints the text after RUN, with continuation lines.
 sed -n '/^RUN/,/[^\\]$/p' packaging/Dockerfile | sed 's/^RUN //' >"$bare/docker/root/run.sh"
 mv "$bare/docker/tmp/gpuemu.deb" "$bare/docker/root/"
 inside "$bare/docker" "mv /root/gpuemu.deb /tmp/gpuemu.deb; sh -e /root/run.sh >/dev/null; [ ! -e /tmp/gpuemu.deb ]; [ ! -e /var/lib/apt/lists/lock ]; gpuemu --help | grep -q 'Exit code'; $check"
@@ -92,7 +92,7 @@ echo "package_install: the steps of the GitHub action"
 mkdir -p "$bare/github/action/github"
 cp integrations/install.sh "$bare/github/action/"
 steps_of integrations/github/action.yml runs/steps >"$bare/github/root/all.sh"
-# Each step is a shell of its own that begins with `set`; a line of GITHUB_PATH is for those behind it.
+# Each step is a shell of its own that begins with `set`; lines in GITHUB_PATH apply to later steps.
 inside "$bare/github" "$needs; $pins
   export RUNNER_TEMP=/tmp/runner GITHUB_PATH=/tmp/path GITHUB_STEP_SUMMARY=/tmp/summary GITHUB_ACTION_PATH=/action/github GPUEMU_REPORTS=gpuemu-reports
   mkdir -p /tmp/runner; cd /root/checkout; csplit -s -z -f /tmp/step- /root/all.sh '/^set -euo pipefail/' '{*}'
@@ -109,7 +109,7 @@ echo "package_install: the job of the GitLab template"
 inside "$bare/gitlab" "$pins GPUEMU_HOME=/opt/gpuemu GPUEMU_DB=/root/checkout/.gpuemu-state/db GPUEMU_SOCKET=/tmp/gpuemu.sock
   cd /root/checkout; set +e; bash /root/job.sh >/root/ci.txt; code=\$?; set -e
   [ \$code = 1 ]; grep -q reduce_missing_sync gpuemu-reports/junit.xml; [ -s gpuemu-reports/report.html ]; [ -d .gpuemu-state/db ]
-  # A job that pins nothing, or something else, fails before anything runs.
+  # A job that pins no version, or a different one, fails before anything runs.
   GPUEMU_HOME=/opt/other GPUEMU_SHA256=${sum//[0-9]/0} bash /root/job.sh >/dev/null 2>&1 && exit 1
   [ ! -e /opt/other ]"
 echo "package_install: Dockerfile, GitHub action and GitLab job did what they say"
