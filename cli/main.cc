@@ -126,8 +126,8 @@ int run(int argc, char** argv) {
   session.style = style_of(session.environment);
   session.same_streams = same_place(STDOUT_FILENO, STDERR_FILENO);
   Program program("gpuemu",
-                  "Finds out whether GPU kernels are right: runs them on a GPU or an emulator\n"
-                  "on generated inputs and compares them with Python references.",
+                  "Tests whether GPU kernels are correct: runs them on a GPU or an emulator\n"
+                  "on generated inputs and compares the results with Python references.",
                   std::string("gpuemu v") + GPUEMU_VERSION);
   add_commands(program.root(), session);
   if (const auto problem = program.parse(arguments_of(argc, argv))) {

@@ -143,7 +143,7 @@ void add_saving(Command command, const std::shared_ptr<BaselineOptions>& options
       .type_name("FILE");
   command.flag("--stored", options->stored, "Take the metrics of the last lint; measure nothing");
   command.flag("--linted", options->linted,
-               "Keep the metrics of other files too that `gpuemu lint FILE` has measured");
+               "Also keep the metrics of other files that `gpuemu lint FILE` has measured");
   add_format(command, session);
 }
 
@@ -159,23 +159,23 @@ void add_baseline(Command app, Session& session) {
     return added;
   };
   for (const char* name : {"save", "store"}) {
-    Command saving = verb(name, "Measure the kernels; store results and metrics of now");
+    Command saving = verb(name, "Measure the kernels; store the current results and metrics");
     if (std::string(name) == "store") saving.hidden();  // The name of earlier versions.
     add_saving(saving, options, session);
     saving.callback([options, &session] { save(*options, session); });
   }
-  Command comparing = verb("compare", "Compare the results of now with a baseline");
+  Command comparing = verb("compare", "Compare the current results with a baseline");
   add_format(comparing, session);
   comparing.callback([options, &session] { compare(*options, session); });
   Command listing = verb("list", "List all baselines");
   add_all_projects(listing, session);
   add_format(listing, session);
   listing.callback([&session] { list(session); });
-  Command showing = verb("show", "Print what a baseline holds");
+  Command showing = verb("show", "Print the contents of a baseline");
   showing.option("--file", options->file, "Of one that lives in a file").type_name("FILE");
   add_format(showing, session);
   showing.callback([options, &session] { show(*options, session); });
-  Command deleting = verb("delete", "Forget a baseline");
+  Command deleting = verb("delete", "Delete a baseline");
   add_format(deleting, session);
   deleting.callback([options, &session] { remove(*options, session); });
   // Existing tools save with `baseline TAG`.

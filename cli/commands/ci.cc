@@ -223,7 +223,7 @@ void add_ci(Command app, Session& session) {
       .check(not_empty());
   command
       .option("--budget", options->budget,
-              "Continue until this much time is spent, where coverage grows:\n90s, 10m, 2h")
+              "Run more cases for this long, while coverage grows:\n90s, 10m, 2h")
       .type_name("TIME")
       .check(not_empty());
   command.option("--shard", options->shard, "Only this part of the work, as in 2/8")
@@ -231,14 +231,14 @@ void add_ci(Command app, Session& session) {
       .check(not_empty());
   command
       .option("--parallel", options->parallel,
-              "Cases and compilers at a time\n(default: ci.parallel_jobs)")
+              "Cases and compilers to run in parallel\n(default: ci.parallel_jobs)")
       .type_name("N")
       .check(whole_number(0, kWorkersMax));
   add_base_seed(command, options->seed)
-      .help("Base seed: the same one makes the same cases\n(default: validation.seed, else 1)");
+      .help("Base seed: the same seed gives the same cases\n(default: validation.seed, else 1)");
   add_max_elements(command, options->max_elements);
   add_strict(command, options->strict);
-  command.flag("--no-cache", options->no_cache, "Run also what has not changed since it passed");
+  command.flag("--no-cache", options->no_cache, "Also run what has not changed since it passed");
   command.flag("--coverage", options->coverage, "Count which source lines run");
   command.flag("--snapshots", options->snapshots,
                "Put the inputs of failing cases into JSON reports; they may be large");
@@ -246,12 +246,12 @@ void add_ci(Command app, Session& session) {
   add_reports(command, options->reports, session);
   command
       .option("--archive", options->archive,
-              "Where a case fails, leave all of it in one file for `gpuemu open`")
+              "If a case fails, write the whole run to one file for `gpuemu open`")
       .type_name("FILE")
       .check(not_empty());
   add_stream(command, session);
   command.footer(
-      "Needs no daemon: it ends the one that it starts.\n"
+      "Needs no running daemon; stops the one that it starts.\n"
       "Exit code: 0 nothing wrong, 1 a failed case, a limit or a regression, 2 wrong use or\n"
       "gpuemu.toml, 3 something could not be run or measured.\n"
       "Examples:\n"

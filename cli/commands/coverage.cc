@@ -145,7 +145,7 @@ void add_coverage(Command app, Session& session) {
   format.one_of({"text", "json", "codecov", "lcov", "html"});
   command
       .option("--cases", options->cases,
-              "Cases per op and dtype beside the corpus (default: validation.cases)")
+              "Cases per op and dtype in addition to the corpus (default: validation.cases)")
       .type_name("N")
       .check(whole_number(1, kIterationsMax));
   add_base_seed(command, options->seed);

@@ -153,15 +153,14 @@ void add_daemon(Command app, Session& session) {
   starting.callback([options, &session] { start(*options, session); });
   auto now = std::make_shared<bool>(false);
   Command stopping = command.command("stop", "Stop the daemon");
-  stopping.flag("--now", *now,
-                "Kill it where it has not ended after 5 s; nothing that is stored is lost");
+  stopping.flag("--now", *now, "Kill it if it has not ended after 5 s; no stored data is lost");
   stopping.callback([now, &session] { stop(*now, session); });
   Command status = command.command("status", "The same as `gpuemu status`");
   add_format(status, session);
   status.callback([&session] { show_status(session); });
   auto lines = std::make_shared<size_t>(50);
   Command showing = command.command("logs", "Show the end of the daemon's log");
-  showing.option("-l,--lines", *lines, "Lines at most")
+  showing.option("-l,--lines", *lines, "Maximum number of lines")
       .type_name("N")
       .check(whole_number(1, kLogLinesMax))
       .show_default();

@@ -80,15 +80,15 @@ void add_debug(Command app, Session& session) {
   add_failure_choice(command, options->failure);
   command
       .option("-c,--command", options->commands,
-              "Run these commands and end; separate several by ';'.\nMay be given again")
+              "Run these commands and end; separate several by ';'.\nMay be repeated")
       .type_name("COMMANDS")
       .one_word()
       .take_all();
   command.flag("--repl", options->repl,
-               "Ask for commands, also after those of -c and without a terminal");
+               "Prompt for commands, even after -c and without a terminal");
   command.footer(
       "Without -c it reads commands from the terminal, or from standard input to its end; `help`\n"
-      "lists them. A command that goes wrong ends what is not typed at a terminal.\n"
+      "lists them. Without a terminal, the first command that fails ends the session.\n"
       "Example:\n"
       "  gpuemu debug 6610381852238677408 -c 'replay; diff y[0:4]'");
   command.callback([options, &session] { run(*options, session); });

@@ -37,7 +37,7 @@ void run(Session& session) {
 }  // namespace
 
 void add_devices(Command app, Session& session) {
-  Command command = app.command("devices", "List what kernels can run on");
+  Command command = app.command("devices", "List the devices that kernels can run on");
   add_format(command, session);
   command.callback([&session] { run(session); });
 }

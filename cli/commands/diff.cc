@@ -130,9 +130,7 @@ void add_diff(Command app, Session& session) {
   auto options = std::make_shared<DiffOptions>();
   Command command =
       app.command("diff", "Compare two kernels, or kernels and results with a baseline");
-  command
-      .option("KERNELS", options->kernels,
-              "Two files of PTX or CUDA C++: what the second does differently")
+  command.option("KERNELS", options->kernels, "Two files of PTX or CUDA C++ to compare")
       .type_name(" ");
   command
       .option("--arch", options->arch,

@@ -78,7 +78,7 @@ void add_failures(Command app, Session& session) {
       .check(whole_number(1, kResultsListedMax));
   command.option("--op", options->op, "Only failures of this op").type_name("NAME");
   command.flag("--delete", options->deletes,
-               "Forget failures and their inputs: of SEED, of --op, or --all");
+               "Delete failures and their inputs: of SEED, of --op, or --all");
   command.flag("--all", options->all, "With --delete: all failures of the project");
   command.option("SEED", options->seed, "With --delete: this one")
       .type_name(" ")

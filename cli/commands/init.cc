@@ -266,10 +266,10 @@ void add_init(Command app, Session& session) {
   command.option("-t,--target-dir,--target_dir", options->folder, "Where (default: here)")
       .type_name("FOLDER");
   command.flag("--with-examples", options->examples,
-               "A kernel that works instead of those that are there");
+               "Write a working example kernel instead of using those in the folder");
   command.flag("--force", options->force, "Replace what is there; keep it as NAME.bak");
   command.footer(
-      "Never writes over a file. Exit code: 0 written, 2 files are there already, 3 cannot write.\n"
+      "Never overwrites a file. Exit code: 0 written, 2 files are there already, 3 cannot write.\n"
       "Examples:\n"
       "  gpuemu init                     for the .cu and .ptx files below this folder\n"
       "  gpuemu init --ci github --name attention-kernels");

@@ -127,8 +127,9 @@ void add_lint(Command app, Session& session) {
       .type_name(" ");
   command.option("-p,--ptx", options->files, "The same").hidden();
   command
-      .option("-k,--kernel", options->kernels,
-              "Only this kernel of gpuemu.toml;\nwith FILES: they are this kernel, its limits hold")
+      .option(
+          "-k,--kernel", options->kernels,
+          "Only this kernel of gpuemu.toml;\nwith FILES: check them against this kernel's limits")
       .type_name("NAME")
       .one_word();
   command

@@ -69,12 +69,12 @@ void add_minimize(Command app, Session& session) {
   Command command = app.command("minimize", "Find a smaller input that fails in the same way");
   add_failure_choice(command, options->failure);
   Option strategy = command.option("--strategy", options->strategy,
-                                   "What is made smaller: everything, or the values alone");
+                                   "What to reduce: everything, or only the values");
   std::vector<std::string> words;
   for (const StrategyRow& row : kStrategies) words.emplace_back(row.name);
   strategy.one_of(words);
   strategy.show_default();
-  command.option("--max-iters,--max_iters", options->max_iters, "Trials at most")
+  command.option("--max-iters,--max_iters", options->max_iters, "Maximum number of trials")
       .type_name("N")
       .check(whole_number(1, kTrialsMax))
       .show_default();

@@ -68,7 +68,7 @@ void run(const MutateOptions& options, Session& session) {
 void add_mutate(Command app, Session& session) {
   auto options = std::make_shared<MutateOptions>();
   Command command =
-      app.command("mutate", "Plant mistakes into a kernel and count those that its cases find");
+      app.command("mutate", "Plant mistakes in a kernel and count those that its cases find");
   command.option("OP", options->op, "The op").required().type_name(" ");
   command.option("-k,--kernel", options->kernel, "A variant (default: the one that runs)")
       .type_name("NAME");

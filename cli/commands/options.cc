@@ -80,7 +80,8 @@ void add_format(Command command, Session& session) {
 }
 
 void add_all_projects(Command command, Session& session) {
-  command.flag("--all-projects", session.all_projects, "Of all projects that the daemon knows");
+  command.flag("--all-projects", session.all_projects,
+               "Include all projects that the daemon knows");
 }
 
 void add_stream(Command command, Session& session) {
@@ -177,7 +178,7 @@ Result<uint64_t> chosen_seed(const FailureChoice& choice, const std::vector<uint
 Option add_base_seed(Command command, std::optional<uint64_t>& seed) {
   return command
       .option("--seed", seed,
-              "Base seed: the same one makes the same cases\n"
+              "Base seed: the same seed gives the same cases\n"
               "(default: validation.seed, else a fresh one)")
       .type_name("N")
       .check(whole_number(0, kAnyNumber));

@@ -101,13 +101,12 @@ void add_projects(Command app, Session& session) {
   auto options = std::make_shared<ProjectsOptions>();
   Command command = app.command("projects", "List the projects that the daemon knows");
   add_format(command, session);
-  Command moving =
-      command.command("move", "Give what is stored of a project to a gpuemu.toml elsewhere");
+  Command moving = command.command("move", "Move a project's records to another gpuemu.toml");
   moving.option("OLD", options->moved, "Path, id or name of the project").required();
   moving.option("NEW", options->place, "The gpuemu.toml or its folder as it is now").required();
   add_format(moving, session);
   moving.callback([options, &session] { move_project(*options, session); });
-  Command forgetting = command.command("forget", "Delete all that is stored of a project");
+  Command forgetting = command.command("forget", "Delete all records of a project");
   forgetting.option("PROJECT", options->forgotten, "Its path, id or name").required();
   forgetting.flag("--yes", options->yes, "Yes, delete it");
   add_format(forgetting, session);

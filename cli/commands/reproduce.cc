@@ -162,7 +162,7 @@ void run(ReproduceOptions& options, Session& session) {
 
 void add_reproduce(Command app, Session& session) {
   auto options = std::make_shared<ReproduceOptions>();
-  Command command = app.command("reproduce", "Make a stored failure's inputs again and run it");
+  Command command = app.command("reproduce", "Recreate the inputs of a stored failure and run it");
   add_failure_choice(command, options->failure, TakesFolder::Yes);
   command.flag("-v,--verbose", options->verbose, "Show the inputs too");
   command.flag("--profile", options->profile,

@@ -93,7 +93,7 @@ ExitCode show_status(Session& session) {
 }
 
 void add_status(Command app, Session& session) {
-  Command command = app.command("status", "Say whether a daemon runs, and for which project");
+  Command command = app.command("status", "Show whether a daemon runs, and for which project");
   add_all_projects(command, session);
   add_format(command, session);
   command.callback([&session] { show_status(session); });

@@ -258,13 +258,13 @@ void claim(const StorageClaimRequest& request, Session& session) {
 
 void add_claim(Command command, Session& session) {
   auto request = std::make_shared<StorageClaimRequest>();
-  Command claiming = command.command(
-      "claim", "Take what was stored before projects were told apart into this project");
+  Command claiming =
+      command.command("claim", "Move records from before projects were separate into this project");
   claiming.option("--op", request->ops, "Only of this op (may be repeated)")
       .type_name("NAME")
       .one_word();
   claiming.flag("--all", request->all, "All records, also of other ops");
-  claiming.flag("--dry-run", request->dry_run, "Only count what would be taken");
+  claiming.flag("--dry-run", request->dry_run, "Only count the records that would be moved");
   add_format(claiming, session);
   claiming.callback([request, &session] { claim(*request, session); });
 }
@@ -281,14 +281,14 @@ void add_prune(Command command, Session& session) {
       .type_name("NAME");
   pruning.option("--older-than", options->older_than, "Only what is older: 90s, 36h, 30d")
       .type_name("TIME");
-  pruning.option("--keep", request.keep, "Not the newest N of each kind")
+  pruning.option("--keep", request.keep, "Keep the newest N of each kind")
       .type_name("N")
       .not_negative();
   pruning
       .option("--bytes", options->bytes,
-              "Oldest first, until no more is left of the project:\n512MiB, or bytes")
+              "Delete the oldest until the project has at most:\n512MiB, or bytes")
       .type_name("SIZE");
-  pruning.flag("--dry-run", request.dry_run, "Only count what would go");
+  pruning.flag("--dry-run", request.dry_run, "Only count the records that would be deleted");
   add_all_projects(pruning, session);
   add_format(pruning, session);
   pruning.callback([options, &session] { prune(*options, session); });
@@ -297,8 +297,8 @@ void add_prune(Command command, Session& session) {
 void add_repair(Command command, Session& session) {
   auto dry_run = std::make_shared<bool>(false);
   Command repairing = command.command(
-      "repair", "Make a database of all that can be read, and keep the damaged one");
-  repairing.flag("--dry-run", *dry_run, "Only say what would be lost");
+      "repair", "Rebuild the database from readable records, and keep the damaged one");
+  repairing.flag("--dry-run", *dry_run, "Only report what would be lost");
   add_all_projects(repairing, session);
   add_format(repairing, session);
   repairing.callback([dry_run, &session] { repair(*dry_run, session); });
@@ -306,17 +306,17 @@ void add_repair(Command command, Session& session) {
 
 void add_restore(Command command, Session& session) {
   auto options = std::make_shared<RestoreOptions>();
-  Command restoring = command.command("restore", "Put a backup in the place of the database");
+  Command restoring = command.command("restore", "Replace the database by a backup");
   restoring.option("PATH", options->path, "The folder of the backup").required();
   restoring.flag("--force", options->force,
-                 "Also where the database has records; it is kept beside the new one");
+                 "Even if the database has records; it is kept beside the new one");
   add_all_projects(restoring, session);
   add_format(restoring, session);
   restoring.callback([options, &session] { restore(*options, session); });
 }
 
 void add_compact(Command command, Session& session) {
-  Command compacting = command.command("compact", "Give unused bytes back to the disk");
+  Command compacting = command.command("compact", "Return unused disk space");
   add_all_projects(compacting, session);
   add_format(compacting, session);
   compacting.callback([&session] { compact(session); });

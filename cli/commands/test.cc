@@ -248,7 +248,7 @@ void add_test(Command app, Session& session) {
   command.flag("--fail-fast", options->fail_fast, "Stop after the first failing case");
   command.flag("--fragile", options->fragile,
                "Run passing cases with products and sums fused otherwise\nand threads in "
-               "other orders too, and tell what then fails");
+               "other orders too, and report what then fails");
   add_strict(command, options->strict);
   add_cluster(command, options->cluster);
   add_session(command, session);

@@ -69,7 +69,7 @@ void add_plan(Command trace, Session& session) {
       .type_name(" ")
       .required();
   plan.option("--devices", options->devices,
-              "So many equal devices (default: those of the file, else 1)")
+              "Number of equal devices (default: those of the file, otherwise 1)")
       .type_name("N")
       .check(whole_number(1, tape::kDevicesMax));
   plan.option("--memory-mb", options->memory_mb,

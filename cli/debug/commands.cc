@@ -60,47 +60,46 @@ constexpr DebugCommand kCommands[] = {
     {"start", "", "start", "run the case on the emulator, stopped at its first instruction", "",
      Takes::Nothing, 0, true, do_start},
     {"run", "r", "run", "run the case on the emulator, to the first breakpoint",
-     "Also stops where a check finds something. Begins anew when a launch is stopped.",
-     Takes::Nothing, 0, true, do_run},
+     "Also stops where a check reports a finding. Restarts if a launch is stopped.", Takes::Nothing,
+     0, true, do_run},
     {"break", "b", "break [FILE:]LINE|ptx:LINE|FUNCTION [block X,Y,Z] [thread X,Y,Z]",
      "stop where a source line begins",
-     "Compilers make several pieces of one line: each is a place to stop at. With a block or "
+     "One line may be compiled to several pieces; it stops at each. With a block or "
      "thread\n"
-     "it stops only for that one, else for every warp.\n"
+     "it stops only for that one, otherwise for every warp.\n"
      "  break 12\n"
      "  break kernels.cu:12 block 1 thread 5\n"
      "  break ptx:40",
      Takes::Function, 5, false, do_break},
     {"watch", "", "watch TENSOR[INDEX]", "stop after every store to an element",
-     "Says who stored it, what, and what was there before, also when that is the same.\n"
+     "Reports the storing thread, the new value and the old one, even if they are equal.\n"
      "  watch y[0, 3]",
      Takes::Tensor, 1, false, do_watch},
-    {"breakpoints", "info", "breakpoints",
-     "breakpoints and watchpoints, and how often they were met", "", Takes::Nothing, 0, false,
-     do_breakpoints},
-    {"delete", "", "delete [N]", "forget breakpoint or watchpoint N, or all", "", Takes::Nothing, 1,
+    {"breakpoints", "info", "breakpoints", "list breakpoints and watchpoints with their hit counts",
+     "", Takes::Nothing, 0, false, do_breakpoints},
+    {"delete", "", "delete [N]", "delete breakpoint or watchpoint N, or all", "", Takes::Nothing, 1,
      false, do_delete},
-    {"continue", "c", "continue", "go on to the next breakpoint", "", Takes::Nothing, 0, false,
+    {"continue", "c", "continue", "continue to the next breakpoint", "", Takes::Nothing, 0, false,
      do_continue},
     {"step", "s", "step [N]", "the thread's next source line, N times",
-     "The thread is the one that `thread` shows; the others run as they would.", Takes::Nothing, 1,
-     false, do_step},
-    {"next", "n", "next [N]", "the same, not into functions", "", Takes::Nothing, 1, false,
+     "Steps the thread that `thread` shows; the others run normally.", Takes::Nothing, 1, false,
+     do_step},
+    {"next", "n", "next [N]", "like step, without entering functions", "", Takes::Nothing, 1, false,
      do_next},
     {"stepi", "si", "stepi [N]", "the thread's next PTX instruction, N times",
-     "Shows what the instruction before gave.", Takes::Nothing, 1, false, do_stepi},
-    {"finish", "", "finish", "go on until the function returns", "", Takes::Nothing, 0, false,
+     "Shows the results of the previous instruction.", Takes::Nothing, 1, false, do_stepi},
+    {"finish", "", "finish", "continue until the function returns", "", Takes::Nothing, 0, false,
      do_finish},
     {"where", "w", "where", "where the launch is stopped", "", Takes::Nothing, 0, false, do_where},
     {"source", "src", "source [LINE]", "the source around this line, lines with code marked", "",
      Takes::Nothing, 1, false, do_source},
     {"threads", "", "threads", "every warp of the block: its state, and where its lanes are", "",
      Takes::Nothing, 0, false, do_threads},
-    {"thread", "t", "thread [X,Y,Z]", "look at this thread of the block",
+    {"thread", "t", "thread [X,Y,Z]", "select a thread of the block",
      "Registers, local memory and steps are this thread's from now on.", Takes::Nothing, 1, false,
      do_thread},
     {"registers", "regs", "registers [NAME...]", "the thread's registers, typed as they are used",
-     "Without names: all that something was written to. `print %r5 as f32` reads one as another "
+     "Without names: all registers that have been written. `print %r5 as f32` reads one as another "
      "type.",
      Takes::Register, 64, false, do_registers},
     {"lanes", "", "lanes REGISTER [as TYPE]", "a register in every lane of the warp", "",
@@ -113,8 +112,8 @@ constexpr DebugCommand kCommands[] = {
      3, false, do_local},
     {"params", "", "params", "the arguments of the launch", "", Takes::Nothing, 0, false,
      do_params},
-    {"help", "h ?", "help [COMMAND]", "what there is, or all about one command", "", Takes::Command,
-     1, false, do_help},
+    {"help", "h ?", "help [COMMAND]", "list the commands, or explain one", "", Takes::Command, 1,
+     false, do_help},
     {"quit", "q exit", "quit", "end", "", Takes::Nothing, 0, false, do_quit},
 };
 
