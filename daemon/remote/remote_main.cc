@@ -124,7 +124,7 @@ int serve(const RemoteWish& wish) {
     if (wish.retry_max) {
       const auto left = std::chrono::ceil<seconds>(*lost_since + *wish.retry_max - Clock::now());
       if (left <= seconds(0)) {
-        say(fmt::format("{}; no more tries (--retry-max {})", what, wish.retry_max->count()));
+        say(fmt::format("{}; giving up (--retry-max {})", what, wish.retry_max->count()));
         return kExitBroken;
       }
       wait = std::min(wait, left);

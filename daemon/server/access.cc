@@ -79,7 +79,7 @@ std::optional<ErrorReply> refusal(const Request& request, const std::string& use
 std::optional<ErrorReply> token_refusal(const Request& request, const Sessions::Visit& visit) {
   if (visit.is_authorized() || std::holds_alternative<PingRequest>(request)) return std::nullopt;
   return unauthorized(
-      fmt::format("{} names no session; this daemon asks for one that was opened with the token in "
+      fmt::format("{} names no session; this daemon requires one that was opened with the token in "
                   "its daemon.share.token_file (GPUEMU_TOKEN_FILE)",
                   type_of(request)));
 }

@@ -170,7 +170,10 @@ void JobTable::forget_old() {
 Result<uint64_t> JobTable::start(Work work, std::optional<uint64_t> lease_ms, JobOrigin origin) {
   const std::lock_guard lock(mutex_);
   // The resources of jobs are about to be destroyed.
-  if (stopping_) return error(ErrorCode::Unavailable, "the daemon is stopping; ask the next one");
+  if (stopping_) {
+    return error(ErrorCode::Unavailable,
+                 "the daemon is stopping; send the request to the next one");
+  }
   forget_old();
   if (running_jobs() >= kRequestsUnfinishedMax) {
     return error(ErrorCode::ResourceExhausted,

@@ -304,7 +304,7 @@ Result<TapeExecutor::Remaking> TapeExecutor::plan_remaking(uint64_t number, uint
     if (is_there || work.recipes.contains(step.number)) continue;
     auto recipe = recipe_of(step.number);
     if (!recipe) {
-      return error(ErrorCode::NotFound, "the tape has no more what it was made of");
+      return error(ErrorCode::NotFound, "the tape no longer has the entry that made it");
     }
     steps.push_back({step.number, true});
     for (const uint64_t input : recipe->inputs) {

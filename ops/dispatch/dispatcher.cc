@@ -269,8 +269,8 @@ Result<Dispatcher::Choice> Dispatcher::choose(const OpCase& c, const TypeBinding
   if (!call.variant.empty()) return named(c, types, *order, call);
   if (!preferred.empty()) {
     const auto wanted = std::ranges::find(*order, preferred, &KernelVariant::name);
-    const std::string reason = wanted == order->end() ? "there is none of that name"
-                                                      : refusal_of(c, **wanted, types, call);
+    const std::string reason =
+        wanted == order->end() ? "no variant has that name" : refusal_of(c, **wanted, types, call);
     if (reason.empty()) return Choice{*wanted, "preferred"};
     warn_once(fmt::format("{}: the preferred variant '{}' is not used: {}", c.op.name, preferred,
                           reason));

@@ -20,8 +20,7 @@ using compile::Toolkit;
 
 constexpr const char* kNoPtxas =
     "ptxas was not found, so physical registers, spills and occupancy are not known; install a "
-    "CUDA "
-    "13 toolkit or run scripts/setup.sh, and set CUDA_HOME when it lies elsewhere; then restart "
+    "CUDA 13 toolkit or run scripts/setup.sh, and set CUDA_HOME if it is elsewhere; then restart "
     "the daemon";
 constexpr const char* kNoCuobjdump =
     "cuobjdump and nvdisasm were not found, so machine code is not read; `pip install "

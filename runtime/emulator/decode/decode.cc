@@ -210,7 +210,7 @@ uint32_t Decoder::register_source(const ptx::Operand& operand, RegisterClass slo
   uint32_t at = offsets_[operand.reg];
   // A part of a register, such as %r1.b0, which only the scalar video instructions use.
   if (operand.name != function().registers[operand.reg].name) {
-    refuse("the emulator knows no parts of registers such as " + operand.name);
+    refuse("the emulator does not support parts of registers such as " + operand.name);
   }
   const RegisterClass have = slots_[operand.reg];
   if (operand.negated) {

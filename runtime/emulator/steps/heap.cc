@@ -36,7 +36,7 @@ void free_memory(Warp& warp, const Step& step, const CallSite& site) {
         break;
       case Heap::Returned::Inside:
         report_free(warp, step, lane,
-                    fmt::format("frees {:#x}, which is {} bytes behind the beginning of its memory",
+                    fmt::format("frees {:#x}, which is {} bytes after the beginning of its memory",
                                 address, address - memory.heap().nearest(address)->base));
         break;
       case Heap::Returned::Foreign: {
