@@ -12,6 +12,37 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+constexpr size_t kLanes = 4;
+struct LaneSums {
+  std::array<double, kLanes> sums{};
+  std::array<uint64_t, kLanes> counts{};
+};
+
+#if defined(__x86_64__)
+
+/// Lane i of both gets every fourth value from the i-th on. REQUIRES: has_vector_blocks().
+GPUEMU_AVX2 LaneSums lane_sums(std::span<const double> values) {
+  const __m256d infinity = _mm256_set1_pd(kInfinity);
+  __m256d sums = _mm256_setzero_pd();
+  __m256i counts = _mm256_setzero_si256();
+  for (size_t i = 0; i < values.size(); i += kLanes) {
+    const __m256d value = _mm256_loadu_pd(values.data() + i);
+    const __m256d finite = _mm256_cmp_pd(magnitude(value), infinity, _CMP_LT_OQ);
+    sums = _mm256_add_pd(sums, _mm256_and_pd(finite, value));
+    counts = _mm256_sub_epi64(counts, _mm256_castpd_si256(finite));
+  }
+  LaneSums lanes;
+  _mm256_storeu_pd(lanes.sums.data(), sums);
+  lanes.counts = numbers_of(counts);
+  return lanes;
+}
+
+#else
+
+LaneSums lane_sums(std::span<const double>) { return {}; }
+
+#endif
+
 }  // namespace
 
 double largest_finite(std::span<const double> values) {
@@ -25,20 +56,14 @@ double largest_finite(std::span<const double> values) {
 }
 
 FiniteSum sum_of_finite(std::span<const double> values) {
-  constexpr size_t kLanes = 4;  // Each lane adds every fourth element: a single sum would serialise
-                                // the additions.
-  std::array<double, kLanes> sums{};
-  std::array<size_t, kLanes> counts{};
-  const auto add = [&](size_t lane, double value) {
-    const bool finite = std::fabs(value) < kInfinity;
-    sums[lane] += finite ? value : 0;
-    counts[lane] += finite ? 1 : 0;
-  };
-  const size_t groups = values.size() / kLanes * kLanes;
-  for (size_t i = 0; i < groups; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) add(lane, values[i + lane]);
+  // Each lane adds every fourth element: a single sum would serialise the additions.
+  const size_t groups = has_vector_blocks() ? values.size() / kLanes * kLanes : 0;
+  auto [sums, counts] = groups > 0 ? lane_sums(values.first(groups)) : LaneSums();
+  for (size_t i = groups; i < values.size(); ++i) {
+    const bool finite = std::fabs(values[i]) < kInfinity;
+    sums[i % kLanes] += finite ? values[i] : 0;
+    counts[i % kLanes] += finite ? 1 : 0;
   }
-  for (size_t i = groups; i < values.size(); ++i) add(i - groups, values[i]);
   return {(sums[0] + sums[1]) + (sums[2] + sums[3]),
           (counts[0] + counts[1]) + (counts[2] + counts[3])};
 }

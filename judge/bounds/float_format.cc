@@ -31,7 +31,10 @@ const FloatFormat& format_of(DType dtype) {
   }
 }
 
-int64_t order_number(const FloatFormat& format, double value) {
+namespace {
+
+/// Returns the order number of a finite magnitude, computed from its definition.
+int64_t place_of(const FloatFormat& format, double magnitude) {
   // Each power of two from the smallest normal number on starts a run of `hidden` numbers, which
   // the digits (hidden bit included) continue. A carry out of the digits lands on the next run.
   const auto runs = [&](double power) {
@@ -40,11 +43,25 @@ int64_t order_number(const FloatFormat& format, double value) {
   };
   const int64_t hidden = int64_t{1} << (format.precision - 1);
   const int shift = 53 - format.precision;
-  const double magnitude = std::fabs(value);
-  const auto digits = static_cast<int64_t>(std::nearbyint(magnitude / ulp_at(format, value)));
-  const int64_t number = (runs(power_of_two_of(value)) >> shift) + digits;
+  const auto digits = static_cast<int64_t>(std::nearbyint(magnitude / ulp_at(format, magnitude)));
+  const int64_t number = (runs(power_of_two_of(magnitude)) >> shift) + digits;
   const int64_t infinity = (runs(power_of_two_of(format.max)) >> shift) + 2 * hidden;
-  const int64_t place = std::min(number, infinity);
+  return std::min(number, infinity);
+}
+
+}  // namespace
+
+int64_t order_number(const FloatFormat& format, double value) {
+  const double magnitude = std::fabs(value);
+  int64_t place = 0;
+  // The bits of a number without its sign are its order number.
+  if (format.precision == kFloat32.precision) {
+    place = std::bit_cast<int32_t>(static_cast<float>(magnitude));
+  } else if (format.precision == kFloat64.precision) {
+    place = std::bit_cast<int64_t>(magnitude);
+  } else {
+    place = place_of(format, magnitude);
+  }
   return std::signbit(value) ? -place - 1 : place;
 }
 
@@ -73,7 +90,7 @@ std::span<const double> as_doubles(const TensorView& tensor, size_t first,
   return buffer;
 }
 
-double element(const TensorView& tensor, size_t index) {
+double any_element(const TensorView& tensor, size_t index) {
   const DType dtype = tensor.dtype == DType::Bool ? DType::UInt8 : tensor.dtype;
   GPUEMU_CHECK((index + 1) * byte_size(dtype) <= tensor.data.size());
   return read_as_double(dtype, tensor.data.data() + index * byte_size(dtype));

@@ -6,8 +6,10 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 
+#include "common/base/check.h"
 #include "judge/bounds/comparison.h"
 
 namespace gpuemu {
@@ -48,6 +50,23 @@ void decode(const TensorView& tensor, size_t first, std::span<double> to);
 /// Like decode(), but without a copy if the tensor holds aligned float64; otherwise uses `buffer`.
 std::span<const double> as_doubles(const TensorView& tensor, size_t first,
                                    std::span<double> buffer);
-double element(const TensorView& tensor, size_t index);
+/// element() of any dtype.
+double any_element(const TensorView& tensor, size_t index);
+
+template <typename T>
+double read_element(const TensorView& tensor, size_t index) {
+  GPUEMU_CHECK((index + 1) * sizeof(T) <= tensor.data.size());
+  T value{};
+  std::memcpy(&value, tensor.data.data() + index * sizeof(T), sizeof(T));
+  return static_cast<double>(value);
+}
+
+/// One element as double.
+inline double element(const TensorView& tensor, size_t index) {
+  // What most outputs and references hold, in a few instructions.
+  if (tensor.dtype == DType::Float64) return read_element<double>(tensor, index);
+  if (tensor.dtype == DType::Float32) return read_element<float>(tensor, index);
+  return any_element(tensor, index);
+}
 
 }  // namespace gpuemu

@@ -312,7 +312,12 @@ void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
   const Domain domain = domain_of(recipe);
   std::vector<double> values(count);
   make_values(recipe, domain, values);
-  for (double& value : values) value = clamped(value * recipe.scale, domain);
+  // Copies: what the loop writes could be one of them.
+  const double scale = recipe.scale, lo = domain.lo, hi = domain.hi;
+  for (double& value : values) {
+    const double raised = value * scale < lo ? lo : value * scale;
+    value = raised > hi ? hi : raised;
+  }
   plant(recipe, domain, values);
   narrow_from_double(recipe.dtype, values, to);
   keep_value_rules(recipe, domain, to);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace gpuemu {
@@ -92,14 +93,19 @@ HistogramCells cells_around_percentiles(std::vector<double> sample, uint64_t cou
   HistogramCells cells;
   if (sample.empty()) return cells;
   std::vector<ValueRange> windows;
+  size_t settled = 0;  // What lies before this place is not larger than what lies from it on.
   for (size_t which = 0; which < kPercentileCount; ++which) {
     const auto [first, last] = window_of(which, sample.size(), count);
     const auto at = [&](size_t place) {
       return sample.begin() + static_cast<std::ptrdiff_t>(place);
     };
-    std::nth_element(sample.begin(), at(first), sample.end());
-    if (last > first) std::nth_element(at(first + 1), at(last), sample.end());
-    std::sort(at(first), at(last + 1));
+    if (first > settled) std::nth_element(at(settled), at(first), sample.end());
+    const size_t from = std::max(first, settled);  // Windows of a small sample meet.
+    if (from <= last) {
+      std::nth_element(at(from), at(last), sample.end());
+      std::sort(at(from), at(last + 1));
+      settled = last + 1;
+    }
     add_edges({at(first), at(last + 1)}, cells.edges);
     windows.push_back(
         {first == 0 ? 0.0 : *at(first), last + 1 == sample.size() ? kInfinity : *at(last)});
@@ -148,6 +154,21 @@ void CellCounts::add(const HistogramCells& cells, double value, uint64_t times) 
   for (size_t i = 0; i < below.size(); ++i) below[i] += value < cells.edges[i] ? times : 0;
   for (size_t i = 0; i < cells.kept.size(); ++i) {
     if (cells.kept[i].holds(value)) kept[i].insert(kept[i].end(), times, value);
+  }
+}
+
+void CellCounts::add_all(const HistogramCells& cells, std::span<const double> values) {
+  const auto count_below = [&](double edge) {
+    uint64_t all = 0;
+    for (const double value : values) all += value < edge ? 1 : 0;
+    return all;
+  };
+  finite += count_below(kInfinity);
+  for (size_t i = 0; i < below.size(); ++i) below[i] += count_below(cells.edges[i]);
+  for (size_t i = 0; i < cells.kept.size(); ++i) {
+    const ValueRange range = cells.kept[i];
+    std::ranges::copy_if(values, std::back_inserter(kept[i]),
+                         [&](double value) { return range.holds(value); });
   }
 }
 

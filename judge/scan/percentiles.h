@@ -48,6 +48,7 @@ struct CellCounts {
   std::vector<std::vector<double>> kept;
 
   void add(const HistogramCells& cells, double value, uint64_t times = 1);
+  void add_all(const HistogramCells& cells, std::span<const double> values);
   void merge(CellCounts&& other);
 };
 

@@ -251,7 +251,12 @@ Fault Judge::of_non_finite(double output, double reference) const {
 
 Fault Judge::of(size_t index, double output, double reference) const {
   if (!std::isfinite(output) || !std::isfinite(reference)) return of_non_finite(output, reference);
-  if (std::fabs(output - reference) <= bound_.at(index, reference)) return Fault::None;
+  return with_bound(output, reference, bound_.at(index, reference));
+}
+
+Fault Judge::with_bound(double output, double reference, double bound) const {
+  if (!std::isfinite(output) || !std::isfinite(reference)) return of_non_finite(output, reference);
+  if (std::fabs(output - reference) <= bound) return Fault::None;
   const auto& ulps = comparison_.policy.tolerance.ulp;
   if (ulps.has_value() && !comparison_.policy.tolerance.automatic &&
       is_float(comparison_.output.dtype)) {

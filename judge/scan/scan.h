@@ -40,6 +40,8 @@ class Judge {
   /// The comparison must outlive the judge.
   explicit Judge(const Comparison& comparison);
   Fault of(size_t index, double output, double reference) const;
+  /// of() where bound().at() is known.
+  Fault with_bound(double output, double reference, double bound) const;
   Fault at(size_t index) const;
   bool is_undefined(size_t index) const {
     return !comparison_.undefined.empty() && comparison_.undefined[index] != 0;

@@ -40,30 +40,36 @@ void add_relative(double absolute, double difference, double reference, Scan& sc
   if (!std::isnan(against)) scan.max_rel_diff = std::max(scan.max_rel_diff, against);
 }
 
-void add_element(const BlockRun& run, size_t index, double output, double reference, Scan& scan) {
-  add_fault(run.judge.of(index, output, reference), index, scan);
+/// Adds all but its absolute error to the cells, and returns that.
+double add_element(const BlockRun& run, size_t index, double output, double reference, double bound,
+                   Scan& scan) {
+  add_fault(run.judge.with_bound(output, reference, bound), index, scan);
   const double difference = std::fabs(output - reference);
   const double absolute = std::isfinite(difference) ? difference : kInfinity;
   scan.sum_abs += absolute;
   scan.max_abs = std::max(scan.max_abs, absolute);
   add_relative(absolute, difference, reference, scan);
   if (std::isfinite(difference)) {
-    add_use(index, difference, run.judge.bound().at(index, reference), scan);
+    add_use(index, difference, bound, scan);
   }
   const FloatFormat& format = format_of(run.judge.comparison().output.dtype);
   const uint64_t ulps = ulp_distance(format, output, reference);
   scan.max_ulp = std::max(scan.max_ulp, ulps);
   scan.sum_ulp += static_cast<double>(ulps);
-  scan.errors.add(run.cells, absolute);
+  return absolute;
 }
 
 }  // namespace
 
 void slow_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
-  std::array<double, kBlockElements> output, reference;
+  std::array<double, kBlockElements> output, reference, bound, error;
   decode(run.judge.comparison().output, first, {output.data(), count});
   decode(run.judge.comparison().reference, first, {reference.data(), count});
-  for (size_t i = 0; i < count; ++i) add_element(run, first + i, output[i], reference[i], scan);
+  run.judge.bound().fill(first, {reference.data(), count}, {bound.data(), count});
+  for (size_t i = 0; i < count; ++i) {
+    error[i] = add_element(run, first + i, output[i], reference[i], bound[i], scan);
+  }
+  scan.errors.add_all(run.cells, {error.data(), count});
   scan.count += count;
 }
 
