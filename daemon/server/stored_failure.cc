@@ -3,11 +3,7 @@
 
 #include <set>
 
-#include <fmt/ranges.h>
-
-#include "common/config/config.h"
 #include "common/tensor/snapshot.h"
-#include "daemon/server/config_watch.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {
@@ -16,22 +12,15 @@ namespace {
 constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
 constexpr size_t kFailuresSearched = 10'000;
 
-/// Finds the op for a seed alone: the project's op with a failure of that seed; "" if none has one,
-/// which leaves ops of other projects.
-Result<std::string> op_of_seed(Store& store, uint64_t seed, const Config& config) {
-  std::vector<std::string> found;
-  for (const OpConfig& op : config.ops) {
-    const auto failure = store.failure(seed, op.name);
-    if (failure) found.push_back(op.name);
-    if (!failure && failure.error().code != ErrorCode::NotFound) return failure.error();
-  }
-  if (found.size() < 2) return found.empty() ? "" : found.front();
-  return error(ErrorCode::InvalidArgument,
-               "{} is the seed of failures of several ops: {}; say which one, as in --op {}", seed,
-               fmt::join(found, ", "), found.front());
+}  // namespace
+
+Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
+  if (!failure.repro_info || !failure.repro_info->input_snapshot) return NamedTensors{};
+  return decode_legacy_snapshot(*failure.repro_info->input_snapshot);
 }
 
-Result<ValidationResult> find_in_store(Store& store, uint64_t seed, const std::string& op) {
+Result<ValidationResult> find_failure(Call& call, uint64_t seed, const std::string& op) {
+  Store& store = call.context.store;
   auto exact = store.failure(seed, op);
   if (exact || exact.error().code != ErrorCode::NotFound || seed < kExactInDouble) return exact;
   const auto listed = GPUEMU_TRY(store.list_failures(kFailuresSearched, op));
@@ -47,21 +36,6 @@ Result<ValidationResult> find_in_store(Store& store, uint64_t seed, const std::s
   for (const uint64_t one : seeds) all += (all.empty() ? "" : ", ") + std::to_string(one);
   return error(ErrorCode::InvalidArgument,
                "no failure has seed {}, and several round to it: {}; give one of them", seed, all);
-}
-
-}  // namespace
-
-Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
-  if (!failure.repro_info || !failure.repro_info->input_snapshot) return NamedTensors{};
-  return decode_legacy_snapshot(*failure.repro_info->input_snapshot);
-}
-
-Result<ValidationResult> find_failure(Call& call, uint64_t seed, const std::string& op) {
-  Store& store = call.context.store;
-  const auto config = call.context.config.current();
-  // An invalid gpuemu.toml is reported by requests that need it.
-  if (!op.empty() || !config) return find_in_store(store, seed, op);
-  return find_in_store(store, seed, GPUEMU_TRY(op_of_seed(store, seed, **config)));
 }
 
 }  // namespace gpuemu

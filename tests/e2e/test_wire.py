@@ -138,6 +138,16 @@ def test_a_seed_of_two_ops_keeps_both_records(client):
     assert [(one["op_name"], one["seed"]) for one in listed] == [("positive", 500), ("scale", 500)]
 
 
+def test_a_bare_seed_reproduces_the_newest_failure_of_any_op(client):
+    wrong = [9, 9, 9, 9]
+    for newest in ("scale", "positive", "scale"):
+        submit(client, 501, wrong, op=newest)
+        reply = client.ask("Reproduce", seed=501)
+        assert reply["type"] == "ReproduceResult", reply
+        assert reply["result"]["op_name"] == newest
+    assert client.ask("Reproduce", seed=501, op_name="positive")["result"]["op_name"] == "positive"
+
+
 def test_get_result_of_an_unknown_seed_is_not_found(client):
     check_error(client.ask("GetResult", seed=123456), "NotFound", "123456")
 
