@@ -181,7 +181,7 @@ Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading re
   wanted.info_log = std::make_shared<NoLog>();
   if (reading == Reading::Whatever) {
     wanted.paranoid_checks = false;
-    wanted.track_and_verify_wals_in_manifest = false;
+    // Logs stay tracked: RocksDB 7.8 asserts when it only reads a manifest that names logs without.
     wanted.wal_recovery_mode = rocksdb::WALRecoveryMode::kSkipAnyCorruptedRecords;
   }
   std::vector<std::string> names;
@@ -244,27 +244,35 @@ Status add_tables_of_families(const fs::path& scratch) {
   return ok_status();
 }
 
-}  // namespace
-
-Status gather_tables(const fs::path& folder, const fs::path& scratch) {
-  GPUEMU_TRY(make_private_folder(scratch));
+/// Files of one kind, which nobody changes, appear in `scratch` too.
+Status link_files(const fs::path& folder, const fs::path& scratch, const char* extension) {
   std::error_code failed;
   for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
     const fs::path name = at->path().filename();
-    if (name.extension() != ".sst" && name.extension() != ".log") continue;
+    if (name.extension() != extension) continue;
     fs::create_hard_link(at->path(), scratch / name, failed);
     if (failed) fs::copy_file(at->path(), scratch / name, failed);
     if (failed) break;
   }
-  if (failed) {
-    return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
-  }
+  if (!failed) return ok_status();
+  return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
+}
+
+}  // namespace
+
+Status gather_tables(const fs::path& folder, const fs::path& scratch) {
+  GPUEMU_TRY(make_private_folder(scratch));
+  GPUEMU_TRY(link_files(folder, scratch, ".sst"));
   GPUEMU_TRY(add_tables_of_families(scratch));
   rocksdb::Options wanted = options();
   wanted.info_log = std::make_shared<NoLog>();
   const auto status =
       rocksdb::RepairDB(scratch.native(), wanted, all_families(), family_of("").options);
-  return status.ok() ? ok_status() : Status(error_of(status, folder));
+  if (!status.ok()) return error_of(status, folder);
+  // Whoever opens it reads the logs. RepairDB would make tables of them, and RocksDB opens no
+  // database with a table whose changes lie among those of another, as where a log outlives the
+  // tables that some of it went to.
+  return link_files(folder, scratch, ".log");
 }
 
 RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem,

@@ -9,7 +9,9 @@ import time
 import pytest
 
 from conftest import BIN
+from projects import client_project
 from test_storage import CASES, FILES, counts, flip, kill, largest, storage
+from wire_client import tensor
 
 EVERYTHING = {"ListResults": "results", "ListFailures": "results", "ListBaselines": "baselines", "ListArtifacts": "artifacts"}
 
@@ -102,6 +104,40 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(own, kind, change):
     assert not seed or own.run("reproduce", seed[0]).returncode == 0
     assert own.run("test", "--cases", 3, "--seed", "9").returncode == 1
     assert storage(own, "verify")["state"] == "whole"
+
+
+@pytest.fixture
+def several_logs(new_home):
+    """A database with several logs, some of whose records are in tables too; the daemon was killed."""
+    home = new_home(client_project())
+    home.start()
+    large, small = tensor([0.5] * 2_000_000), tensor([1.0])
+    with home.client() as client:
+        for seed in range(1, 13):
+            x = large if seed % 2 else small
+            reply = client.ask("SubmitOutput", op_name="scale", inputs={"x": x}, output=x, seed=seed, kwargs={})
+            assert reply["type"] == "SubmitResult", reply
+        home.before = client.ask("ListFailures", limit=100)["results"]
+    assert len(home.before) == 12 and len(list((home.home / "db").glob("*.log"))) > 1
+    time.sleep(1.5)  # The ledger may be a second behind.
+    kill(home)
+    return home
+
+
+@pytest.mark.parametrize("kind", ["table", "manifest", "CURRENT", "log"])
+def test_a_damaged_database_with_several_logs_is_repaired(several_logs, kind):
+    home = several_logs
+    flip(largest(home.home / "db", FILE_KINDS[kind]), 0.4)
+    said = home.run("status")
+    found = home.run("storage", "verify", "--format", "json")
+    assert found.returncode == 1 and json.loads(found.stdout)["state"] == "damaged", (found.stdout, found.stderr)
+    assert "Assertion" not in said.stderr + found.stderr, said.stderr
+    assert storage(home, "repair")["state"] == "repaired" and storage(home, "verify")["state"] == "whole"
+    home.start()
+    after = home.ask("ListFailures", limit=100)["results"]
+    before, seeds = [one["seed"] for one in home.before], [one["seed"] for one in after]
+    assert seeds == [seed for seed in before if seed in seeds], "what is left is in its order"
+    assert len(seeds) < 12 if kind == "table" else kind == "log" or seeds == before, seeds
 
 
 def test_a_table_that_is_damaged_while_it_is_served(own):
