@@ -168,9 +168,10 @@ Result<JudgedOutput> judge_submitted(const Config& config, const OpConfig& op,
   return judged;
 }
 
-JudgedOutput judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
-                          const Kwargs& kwargs, Slot& slot) {
-  const auto broken = [&](const Error& failure) {
+Result<JudgedOutput> judge_script(const Config& config, const OpConfig& op,
+                                  const NamedTensors& inputs, const Kwargs& kwargs, Slot& slot) {
+  const auto broken = [&](const Error& failure) -> Result<JudgedOutput> {
+    if (failure.code == ErrorCode::Cancelled) return failure;
     ValidationResult result;
     result.op_name = op.name;
     result.passed = false;
@@ -184,8 +185,7 @@ JudgedOutput judge_script(const Config& config, const OpConfig& op, const NamedT
   const auto output = run_script(run, inputs, kwargs, slot);
   if (!output) return broken(output.error().with_context("op script"));
   auto result = judge_submitted(config, op, {inputs, kwargs}, output->tensor, slot);
-  if (!result) return broken(result.error());
-  return *std::move(result);
+  return result ? std::move(result) : broken(result.error());
 }
 
 namespace {
@@ -233,9 +233,11 @@ class ScriptCases {
     const FuzzOpRequest& request = given_.request;
     for (uint64_t number = 0; number < request.iterations && !given_.stopped(); ++number) {
       std::vector<JudgedOutput> ready;
-      JudgedOutput judged = GPUEMU_TRY(judge(request.first_case.value_or(0) + number));
-      const std::string silence = no_answer(judged.result);
-      unanswered_.admit(std::move(judged), silence, ready);
+      auto judged = judge(request.first_case.value_or(0) + number);
+      if (!judged && judged.error().code == ErrorCode::Cancelled && control_.cancel) break;
+      if (!judged) return judged.error();
+      const std::string silence = no_answer(judged->result);
+      unanswered_.admit(*std::move(judged), silence, ready);
       ++control_.done;
       for (JudgedOutput& one : ready) GPUEMU_TRY(keep(std::move(one)));
       if (unanswered_.is_certain() || (request.fail_fast && reply_.failed > 0)) break;
@@ -251,7 +253,7 @@ class ScriptCases {
     // Acquire the slot first, so that no more cases than slots are in memory.
     auto lease = GPUEMU_TRY(call_.context.slots.acquire(call_.claim));
     auto made = GPUEMU_TRY(make_legacy_case(fuzz_, given_.op.input_names, number));
-    JudgedOutput judged = judge_script(given_.config, given_.op, made.inputs, {}, *lease);
+    auto judged = GPUEMU_TRY(judge_script(given_.config, given_.op, made.inputs, {}, *lease));
     judged.result.seed = made.case_seed;
     if (!judged.result.passed) judged.result.repro_info = client_case_info(made, fuzz_);
     return judged;

@@ -53,9 +53,10 @@ Reply fuzz_script_op(const ScriptFuzz& fuzz, Call& call, JobControl& control);
 Status test_script_ops(const CampaignOptions& options, const Config& config, Call& call,
                        JobControl& control, TestReportReply& report);
 
-/// Runs reference and op script on given inputs. A failing script is a finding.
-JudgedOutput judge_script(const Config& config, const OpConfig& op, const NamedTensors& inputs,
-                          const Kwargs& kwargs, Slot& slot);
+/// Runs reference and op script on given inputs. A failing script is a finding. Returns the error
+/// Cancelled if one of them was ended because the caller no longer waits for the verdict.
+Result<JudgedOutput> judge_script(const Config& config, const OpConfig& op,
+                                  const NamedTensors& inputs, const Kwargs& kwargs, Slot& slot);
 
 /// A stored failure of an op with an op script. References must outlive the search.
 struct ScriptCase {

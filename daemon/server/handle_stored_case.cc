@@ -66,7 +66,9 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   if (op != nullptr && op->mode == ExecutionMode::ScriptBased && !op->op_script.empty()) {
     auto lease = call.context.slots.acquire(call.claim);
     if (!lease) return error_reply(lease.error());
-    ValidationResult again = judge_script((*project)->config(), *op, *inputs, {}, **lease).result;
+    auto judged = judge_script((*project)->config(), *op, *inputs, {}, **lease);
+    if (!judged) return error_reply(judged.error());
+    ValidationResult again = std::move(judged->result);
     again.seed = failure->seed;
     again.repro_info = failure->repro_info;
     ValidationResult small = again;

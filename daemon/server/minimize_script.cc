@@ -88,7 +88,8 @@ class ScriptMinimizer {
     failure_ = *first;
     const Status searched =
         request_.strategy == MinimizeStrategy::BinarySearchDims ? search_dims() : search_factor();
-    if (!searched) return error_reply(searched.error());
+    const bool given_up = !searched && searched.error().code == ErrorCode::Cancelled;
+    if (!searched && !given_up) return error_reply(searched.error());
     return finish();
   }
 
@@ -97,10 +98,9 @@ class ScriptMinimizer {
     auto lease = call_.context.slots.acquire(call_.claim);
     if (!lease) return lease.error();
     ++control_.done;
-    ValidationResult result =
-        judge_script(case_.config, case_.op, candidate.inputs, {}, **lease).result;
-    result.seed = candidate.seed;
-    return result;
+    auto judged = GPUEMU_TRY(judge_script(case_.config, case_.op, candidate.inputs, {}, **lease));
+    judged.result.seed = candidate.seed;
+    return std::move(judged.result);
   }
 
   /// Returns whether the candidate fails in the same way; it then becomes the smallest.

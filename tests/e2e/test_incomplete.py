@@ -251,6 +251,22 @@ def test_a_seed_that_several_ops_failed_with_means_the_newest_failure(new_home):
     assert named.returncode == 0 and "of good: fails" in named.stdout, named.stdout
 
 
+SLOW_SCRIPT = "import time\ntime.sleep(30)\n"
+
+
+@pytest.mark.parametrize("words", [("fuzz", "good"), ("test", "good"), ("ci",)])
+def test_a_script_that_an_interruption_ended_is_no_failure(new_home, words):
+    home = new_home({**scripts("x + x"), "good.py": SLOW_SCRIPT + process_script("x + x")})
+    home.start()
+    process = subprocess.Popen([BIN / "gpuemu", *words], cwd=home.project, env=home.env, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2.5)  # The first case of `good` waits for its script.
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "[FAIL]" not in out + err, (out, err)
+    assert home.run("failures").stdout == ""
+
+
 def test_a_second_ci_run_lists_the_same_tests_with_the_same_figures(new_home):
     slightly = "0f40000010"  # Passes within the tolerance, with a difference.
     files = project(cases=6, second=slightly, reference="def reference(x):\n    return 2.0 * x\n")
