@@ -237,6 +237,11 @@ void read_mode(TableReader& table, OpConfig& op, OpDraft& draft) {
 void read_kernel_names(TableReader& table, OpConfig& op) {
   const auto value = table.find("kernel");
   if (!value) return;
+  if (value->is(TomlValue::Kind::Array) && value->value().items.empty()) {
+    value->problem(
+        "an empty list, expected the name of a kernel; leave the key out if the op has "
+        "none");
+  }
   for (const ValueReader& item : value->items(true)) {
     const auto name = item.text();
     if (!name) continue;

@@ -159,6 +159,7 @@ bool GuidedSearch::take_error(const Ended& one) {
     return false;
   }
   if (is_of_op(why.code) && outcome_.broken.empty()) outcome_.broken = why.message;
+  if (why.code == ErrorCode::Unsupported) refused_.insert(one.plan.dtype);
   return true;
 }
 
@@ -167,6 +168,7 @@ bool GuidedSearch::take(uint64_t place, Ended one) {
   if (!one.outcome) {
     if (!take_error(one)) return false;
   } else {
+    ran_.insert(one.plan.dtype);
     note_coverage(place, one.plan, *one.outcome);
     const std::string silence = silence_of(one.outcome->result);
     std::vector<Counted> ready;
@@ -249,6 +251,7 @@ SearchOutcome GuidedSearch::finish() {
       outcome_.evidence.push_back(*std::move(evidence));
     }
   }
+  std::ranges::set_difference(refused_, ran_, std::back_inserter(outcome_.unsupported));
   outcome_.corpus = smallest_cover(corpus_.entries(), kCorpusEntriesMax);
   SearchReport& report = outcome_.report;
   report.corpus = outcome_.corpus.size();

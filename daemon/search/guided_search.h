@@ -6,6 +6,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,8 +47,9 @@ struct SearchOutcome {
   uint64_t replays_failed = 0;  ///< Corpus entries that fail today.
   bool counted = false;         ///< The device counts; else no case followed another.
   CorpusEntries corpus;
-  std::string broken;             ///< Why cases could not run; "" when all did.
-  bool reference_failed = false;  ///< It answered no case, which `broken` says.
+  std::string broken;              ///< Why cases could not run; "" when all did.
+  std::vector<DType> unsupported;  ///< No kernel takes any of their cases.
+  bool reference_failed = false;   ///< It answered no case, which `broken` says.
 };
 
 class GuidedSearch : private CaseSource {
@@ -102,6 +104,7 @@ class GuidedSearch : private CaseSource {
 
   // All below: for whoever takes a place, one thread at a time.
   std::map<DType, EvidenceTally> evidence_;
+  std::set<DType> ran_, refused_;  ///< Those of cases that ran, and that no kernel takes.
   CoverageMap map_;
   SearchFeatures features_;
   std::map<uint64_t, ValidationResult> failures_;  ///< By place.

@@ -6,6 +6,7 @@
 #include "daemon/search/corpus.h"
 #include "daemon/search/guided_search.h"
 #include "daemon/server/campaign_events.h"
+#include "daemon/server/join_reports.h"
 #include "daemon/server/project.h"
 
 namespace gpuemu {
@@ -64,6 +65,10 @@ FuzzResultsReply results_of(SearchOutcome found, const GuidedFuzz& asked,
     results.cases_complete = found.cases_complete;
   }
   if (found.counted) results.search = std::move(found.report);
+  // Another range of the run may have cases that a kernel takes.
+  if (!asked.request.results) {
+    for (const DType dtype : found.unsupported) results.notes.push_back(unsupported_note(dtype));
+  }
   for (const DType dtype : asked.options.dtypes) {
     for (const std::string& text : asked.project.campaign().sizes_not_run(asked.op, dtype)) {
       results.notes.push_back("warning: " + text);

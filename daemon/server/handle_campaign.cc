@@ -149,6 +149,9 @@ FuzzResultsReply fuzz_results(const TestReportReply& report) {
     results.warned += op.warned;
     results.warnings.insert(results.warnings.end(), op.warnings.begin(), op.warnings.end());
     if (op.evidence) results.evidence.push_back(*op.evidence);
+    if (op.state == OpState::NoVariantFits) {
+      results.notes.push_back(unsupported_note(op.dtype));
+    }
     for (const std::string& note : op.notes) results.notes.push_back(note);
   }
   // The report is in the order of the dtypes; clients expect the order of the cases.
@@ -195,8 +198,11 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   };
   std::vector<DType> dtypes;
   std::ranges::copy_if(op.dtypes, std::back_inserter(dtypes), tested);
-  if (dtypes.empty() && request.config) return error_reply(no_such_dtype(op, options.dtypes));
-  // The lists of fuzz_config are meant for ops without kernels, but its clients always send some.
+  // Published clients send these two when their user names no dtype.
+  const bool named = options.dtypes != std::vector{DType::Float32, DType::Float16};
+  if (dtypes.empty() && (request.config || named)) {
+    return error_reply(no_such_dtype(op, options.dtypes));
+  }
   if (dtypes.empty()) dtypes = op.dtypes;
   if (request.fuzz_config) {
     control.warn(
@@ -235,6 +241,14 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
     diagnose_all(results, call, project, control);
   }
   return results;
+}
+
+/// Returns whether no case of the op ran, which would otherwise count as a pass. A request for a
+/// range of cases is exempt: cases of other ranges may have run.
+bool ran_nothing(const FuzzOpRequest& request, const FuzzResultsReply& results,
+                 const JobControl& control) {
+  return results.total == 0 && results.error.empty() && request.iterations > 0 &&
+         !request.results && !control.cancel;
 }
 
 /// Refuses a range or a corpus without effect.
@@ -290,6 +304,12 @@ Reply handle(const FuzzOpRequest& request, Call& call) {
   return run_or_start_job(job_options(request), call, [request, kept](JobControl& control) mutable {
     Reply reply = fuzz_op(request, kept, control);
     const auto* results = std::get_if<FuzzResultsReply>(&reply);
+    if (results != nullptr && ran_nothing(request, *results, control)) {
+      reply = ErrorReply{
+          WireErrorCode::InvalidRequest,
+          fmt::format("op '{}': {}{}", request.op_name, kUnsupported, kUnsupportedRemedy)};
+      return reply;
+    }
     // Clients of the older form only use the number of failures.
     if (request.fuzz_config && control.cancel && results != nullptr && results->failed == 0) {
       reply = ErrorReply{WireErrorCode::InternalError, control.incomplete()};

@@ -126,6 +126,10 @@ std::vector<Evidence> join_evidence(const std::vector<Evidence>& pieces, const O
   return all;
 }
 
+std::string unsupported_note(DType dtype) {
+  return fmt::format("{}: {}", name_of(dtype), kUnsupported);
+}
+
 void finish_report(TestReportReply& report, bool wants_cases, Call& call, Project& project,
                    const JobControl& control) {
   if (wants_cases && !control.cancel) blame_ops_without_cases(report.ops);

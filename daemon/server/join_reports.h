@@ -1,6 +1,7 @@
 // Combines the reports of a run's pieces into the report of the run.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "daemon/campaign/campaign.h"
@@ -19,6 +20,9 @@ std::vector<OpTestReport> join_reports(std::vector<OpTestReport> pieces, const C
 
 /// Returns the evidence of ranges of a guided run, one per dtype, in the order of the op's dtypes.
 std::vector<Evidence> join_evidence(const std::vector<Evidence>& pieces, const OpConfig& op);
+
+/// Returns the note of a fuzz run of which no case of the dtype ran.
+std::string unsupported_note(DType dtype);
 
 /// Fills in the rest of a test report: ops that had no cases although some were requested, the
 /// causes of failures, and where they ran.
