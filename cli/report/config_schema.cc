@@ -56,6 +56,10 @@ Json number(double least, double most) {
 Json words(const std::vector<std::string>& choices) { return {{"enum", choices}}; }
 Json key_words(const Key& key) { return words(texts_of(key.words())); }
 Json expression() { return any_of(type("integer"), text(1)); }
+Json deprecated(Json form) {
+  form["deprecated"] = true;
+  return form;
+}
 
 /// Returns a pattern that matches the name in any case, because JSON Schema cannot ignore case.
 std::string any_case(std::string_view name) {
@@ -269,7 +273,11 @@ Json plain_form(KeyForm form) {
     case KeyForm::Invariants:
       return reference("invariants");
     case KeyForm::Retired:
-      return {{"deprecated", true}};
+      return deprecated(Json::object());
+    case KeyForm::RetiredText:
+      return deprecated(type("string"));
+    case KeyForm::RetiredTexts:
+      return deprecated(list_of(type("string")));
     default:
       GPUEMU_UNREACHABLE();
   }
@@ -283,6 +291,8 @@ Json form_of(const Key& key) {
       return number(key.least, key.most);
     case KeyForm::Word:
       return key_words(key);
+    case KeyForm::RetiredWord:
+      return deprecated(key_words(key));
     case KeyForm::Words:
       return list_of(key_words(key));
     case KeyForm::WordOrWords:

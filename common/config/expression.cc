@@ -228,6 +228,7 @@ std::vector<std::string> names_of(const std::vector<ExpressionUse>& uses) {
 Result<Expression> Expression::parse(std::string_view text) {
   Expression expression;
   expression.root_ = GPUEMU_TRY(parse_expression_tree(text));
+  GPUEMU_TRY(check_types(text, *expression.root_));
   expression.text_ = std::string(text);
   return expression;
 }

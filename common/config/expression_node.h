@@ -68,6 +68,11 @@ inline constexpr ExpressionFunction kExpressionFunctions[] = {
 /// Returns for example "expression 'a / b', column 3: ...".
 Error expression_error(std::string_view text, uint32_t column, const std::string& message);
 
+/// Returns InvalidArgument for mistakes that do not depend on the values of names: text where a
+/// number is expected, a comparison of dtype with a text that is no dtype, a division by a literal
+/// zero.
+Status check_types(std::string_view text, const Expression::Node& root);
+
 /// Parses by recursive descent; the grammar is in expression.h.
 Result<std::unique_ptr<const Expression::Node>> parse_expression_tree(std::string_view text);
 

@@ -107,6 +107,27 @@ TEST(Expression, NamesThePositionOfWhatCannotBeEvaluated) {
   EXPECT_SAYS("sizeof('halve')", "unknown dtype 'halve'");
 }
 
+TEST(Expression, IsRefusedForWhatIsWrongWhateverItsNamesMean) {
+  const auto refusal = [](std::string_view text) {
+    const auto parsed = Expression::parse(text);
+    return parsed ? "none" : parsed.error().message;
+  };
+  EXPECT_EQ(refusal("'abc'"),
+            "expression ''abc'', column 1: text 'abc' where a number is expected");
+  EXPECT_EQ(refusal("rows < 'a'"),
+            "expression 'rows < 'a'', column 8: text 'a' where a number is expected");
+  EXPECT_EQ(refusal("1 + dtype"),
+            "expression '1 + dtype', column 5: the name of a dtype where a number is expected; "
+            "compare it, as in dtype == 'float32', or write sizeof(dtype)");
+  EXPECT_NE(refusal("dtype == 'float99'").find("column 10: unknown dtype 'float99'"),
+            std::string::npos);
+  EXPECT_EQ(refusal("dtype != 'f32'"),
+            "expression 'dtype != 'f32'', column 10: dtype is 'float32' then, never 'f32'");
+  EXPECT_EQ(refusal("rows / 0"), "expression 'rows / 0', column 6: division by zero");
+  EXPECT_EQ(refusal("cdiv(rows, 0)"), "expression 'cdiv(rows, 0)', column 1: division by zero");
+  EXPECT_EQ(refusal("rows != 0 && cols / rows > 1"), "none");
+}
+
 TEST(Expression, NamesThePositionOfWhatCannotBeParsed) {
   EXPECT_SAYS("", "column 1: it ends too early");
   EXPECT_SAYS("1 +", "column 4: it ends too early");
@@ -256,9 +277,8 @@ TEST(Expression, AgreesWithASecondEvaluatorOnRandomTrees) {
   int refused = 0;
   for (int i = 0; i < 5000; ++i) {
     const Sample sample = random_sample(rng, 5);
-    auto parsed = Expression::parse(sample.text);
-    ASSERT_TRUE(parsed) << sample.text;
-    auto result = parsed->evaluate(kScope);
+    const auto parsed = Expression::parse(sample.text);  // Refuses a division by 0.
+    const auto result = parsed ? parsed->evaluate(kScope) : Result<int64_t>(parsed.error());
     ASSERT_EQ(result.ok(), sample.value.has_value()) << sample.text;
     if (result) {
       EXPECT_EQ(*result, static_cast<int64_t>(*sample.value)) << sample.text;

@@ -38,18 +38,20 @@ constexpr std::string_view kChecks[] = {
 constexpr std::string_view kModes[] = {"client_side", "daemon_orchestrated", "script_based",
                                        "kernel"};
 constexpr std::string_view kSubnormals[] = {"keep", "ftz_ok"};
+constexpr std::string_view kSelections[] = {"first_supported", "best_performance"};
 
 constexpr Key kProject[] = {
     {"name", Text, "Shown in reports."},
-    {"version", Retired, "Has no effect: reports name the project without it."},
-    {"framework", Retired, "Has no effect: the files of an op say what it is written in."},
+    {"version", RetiredText, "Has no effect: reports name the project without it."},
+    {"framework", RetiredText, "Has no effect: the files of an op say what it is written in."},
 };
 
 constexpr Key kAutoSelect = {
-    "auto_select", Retired,
-    "Has no effect: of the variants that support a case the one with the highest priority runs."};
+    .name = "auto_select",
+    .form = RetiredWord,
+    .help = "Has no effect: of the variants that take a case the one of highest priority runs.",
+    .words = list<kSelections>};
 constexpr Key kPolicy[] = {kAutoSelect};
-
 constexpr KeySection kPolicySection{"runtime.kernel_policy", kPolicy};
 
 constexpr Key kRuntime[] = {
@@ -335,7 +337,7 @@ constexpr KeySection kAttrSection{"attr", kAttr};
 // The keys that a kernel tested without an op shares with ops.
 constexpr Key kTestData[] = {
     {"input_names", Texts, "Names of the inputs, where they are not declared."},
-    {"frameworks", Retired, "Has no effect: gpuemu.check takes tensors of every framework."},
+    {"frameworks", RetiredTexts, "Has no effect: gpuemu.check takes tensors of every framework."},
     {.name = "inputs", .form = Tables, .help = "Input tensors.", .section = &kInputSection},
     {.name = "outputs", .form = Tables, .help = "Output tensors.", .section = &kOutputSection},
     {.name = "dims",
@@ -380,7 +382,7 @@ constexpr Key kOp[] = {
     {.name = "name", .form = Text, .help = "Unique among the ops.", .required = true},
     {"reference", Path, "The script that computes the expected outputs."},
     {"kernel", TextOrTexts, "The kernel, or the variants, that implement the op."},
-    {"module", Retired, "Has no effect: test a Python callable with gpuemu.check."},
+    {"module", RetiredText, "Has no effect: test a Python callable with gpuemu.check."},
     {"op_script", Path, "A script instead of a kernel."},
     {.name = "execution_mode",
      .form = Word,

@@ -52,6 +52,9 @@ enum class KeyForm {
   KernelPolicy,
   Symbols,  ///< A table of arguments, whose keys are names of variables.
   Retired,  ///< Has no effect; using it is a warning.
+  RetiredText,
+  RetiredTexts,  ///< A list of texts.
+  RetiredWord,   ///< One of Key::words.
 };
 
 struct KeySection;

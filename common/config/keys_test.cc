@@ -111,6 +111,34 @@ TEST(Keys, HaveTheirOwnNamesAndASentence) {
   }
 }
 
+TEST(Keys, WithoutEffectStillHaveTheirType) {
+  const auto said = [](const std::string& toml) {
+    return parse_config(toml, "gpuemu.toml").text();
+  };
+  EXPECT_EQ(said("[project]\nversion = 3\n"),
+            "gpuemu.toml:2:11: project.version: expected text in quotes, found an integer; text "
+            "needs quotes\n");
+  EXPECT_NE(said("[project]\nframework = [1]\n").find("2:13: project.framework: expected text"),
+            std::string::npos);
+  EXPECT_NE(said("runtime.auto_select = 'best'\n").find("is none of first_supported"),
+            std::string::npos);
+  const ConfigResult right =
+      parse_config("[project]\nversion = '1.0'\nframework = 'pytorch'\n", "gpuemu.toml");
+  EXPECT_TRUE(right.config) << right.text();
+}
+
+TEST(Keys, OfKernelsAndTolerancesSayOneThing) {
+  const auto said = [](const std::string& toml) {
+    return parse_config(toml, "gpuemu.toml").text();
+  };
+  EXPECT_NE(said("[[ops]]\nname = 'a'\nreference = 'a.py'\nkernel = []\n")
+                .find("4:10: ops[0].kernel: an empty list, expected the name of a kernel"),
+            std::string::npos);
+  EXPECT_NE(said("[validation.tolerances]\nf32 = 1\nfloat32 = 2\n")
+                .find("means the same as 'f32'; keep one of them"),
+            std::string::npos);
+}
+
 /// Sections that a key leads to, however far down.
 void collect(const KeySection& section, std::set<const KeySection*>& all) {
   if (!all.insert(&section).second) return;

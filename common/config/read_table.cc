@@ -374,12 +374,30 @@ void TableReader::read_number(std::string_view key, double& out) {
   if (auto value = find(key)) out = value->number(row.least, row.most).value_or(out);
 }
 
+namespace {
+
+bool is_retired(KeyForm form) {
+  return form == KeyForm::Retired || form == KeyForm::RetiredText ||
+         form == KeyForm::RetiredTexts || form == KeyForm::RetiredWord;
+}
+
+/// What has no effect is still no place for anything.
+void check_retired(const Key& row, const ValueReader& value) {
+  if (row.form == KeyForm::RetiredText) (void)value.text();
+  if (row.form == KeyForm::RetiredWord) (void)value.one_of(texts_of(row.words()));
+  if (row.form != KeyForm::RetiredTexts) return;
+  for (const ValueReader& item : value.items()) (void)item.text();
+}
+
+}  // namespace
+
 void TableReader::warn_of_retired() {
   if (keys_ == nullptr) return;
   for (const TomlEntry& entry : self_.value().entries) {
     const Key* row = keys_->find(entry.key);
-    if (row == nullptr || row->form != KeyForm::Retired) continue;
+    if (row == nullptr || !is_retired(row->form)) continue;
     known_.emplace_back(entry.key);
+    check_retired(*row, {self_.state(), self_.layer(), entry.value, path_of(entry.key)});
     // The help is a sentence, such as "Has no effect: write dims under [[ops]] instead."
     std::string message(row->help.substr(0, row->help.size() - 1));
     message.front() = 'h';

@@ -1,5 +1,6 @@
 // Reads [validation] and tolerance tables.
 #include <charconv>
+#include <map>
 
 #include "common/base/limits.h"
 #include "common/base/service_limits.h"
@@ -103,6 +104,7 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
     return value->wrong_kind("a table by dtype, such as { float32 = 1e-5 }");
   }
   TableReader rows(*value);
+  std::map<DType, std::string> keys;
   for (const auto& [key, tolerance] : rows.all()) {
     const auto dtype = dtype_from_alias(key);
     if (!dtype) {
@@ -116,6 +118,11 @@ void read_tolerances(TableReader& table, ToleranceTable& tolerances) {
         as_text.column = entry.column;
       }
       (void)ValueReader(tolerance.state(), tolerance.layer(), as_text, tolerance.path()).dtype();
+      continue;
+    }
+    const auto [first, is_new] = keys.emplace(*dtype, key);
+    if (!is_new) {
+      tolerance.problem(fmt::format("means the same as '{}'; keep one of them", first->second));
       continue;
     }
     // `config show` prints the full name, whatever the file uses.
