@@ -36,6 +36,12 @@ def test_a_failure_is_made_small_and_comes_back_by_its_number():
     assert again.failures[0].seed == found.failures[0].seed and again.failures[0].max_diff == found.failures[0].max_diff
 
 
+def test_a_reference_of_nothing_but_nan_is_noted():
+    broken = gpuemu.check(lambda x: x * np.nan, lambda x: x * np.nan, inputs={"x": gpuemu.Tensor["n"]}, cases=10, seed=1)
+    assert broken.passed == 10 and "nothing was compared with a number" in broken.notes[0]
+    assert gpuemu.check(lambda x: x, lambda x: x, inputs={"x": gpuemu.Tensor["n"]}, cases=10, seed=1).notes == []
+
+
 def test_an_exception_is_a_finding():
     def refuses(x: gpuemu.Tensor["n"]):
         if x.size > 4:

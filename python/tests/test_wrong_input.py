@@ -5,6 +5,7 @@ import pytest
 
 import gpuemu
 from gpuemu.check import judge
+from gpuemu.frameworks import calls
 from gpuemu.generate import layouts, rng, values
 
 X = np.ones((2, 3), np.float32)
@@ -37,6 +38,9 @@ WRONG = [
     (lambda: gpuemu.check(3, same), TypeError, "fn is 3, expected a function"),
     (lambda: check(cases=0), ValueError, "cases is 0, expected 1 or more"),
     (lambda: check(cases=-1), ValueError, "cases is -1, expected 1 or more"),
+    (lambda: gpuemu.Client("/nowhere").fuzz_op("softmax", iterations=0), ValueError, "iterations is 0, expected 1 or more"),
+    (lambda: gpuemu.Client("/nowhere").fuzz_op_client_side("softmax", same, iterations=0), ValueError, "iterations is 0, expected 1 or more"),
+    (lambda: calls.fuzz(gpuemu.Client("/nowhere"), "softmax", same, same, {"iterations": 0, "seed": 1}), ValueError, "iterations is 0, expected 1 or more"),
     (lambda: check(cases="10"), TypeError, "cases is '10', expected an integer"),
     (lambda: check(cases=2.5), TypeError, "cases is 2.5, expected an integer"),
     (lambda: check(only=-1), ValueError, "only is -1"),

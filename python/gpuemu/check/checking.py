@@ -132,7 +132,7 @@ class Checker:
         self.fn, self.reference, self.schema, self.seed, self.plan = fn, reference, schema, int(seed) & MASK, plan
         self.op = Declaration(schema, plan.dtypes, plan.judging)
         self.output_dtype = ""  # Of the function, once the reference has told whether it is one of floats.
-        self.compared = 0  # Elements of the last reference.
+        self.compared = self.numbers = 0  # Elements of the last reference, and those of them that are neither NaN nor infinite.
         self.changed: set[str] = set()  # Inputs that the function has changed.
         self.convert = _converter(schema.framework)
         _insist_on_sizes(schema)
@@ -174,6 +174,7 @@ class Checker:
         TypeError for a reference that gives no array and a function that gives a coroutine."""
         expected = self._expected(case)
         self.compared = expected.size
+        self.numbers = int(np.isfinite(expected).sum()) if judge.is_float(expected) else expected.size
         seed = rng.case_seed(self.seed, case.number, self.schema.name)
         given = {name: self._copy(one, case, name) for name, one in case.inputs.items()}
         output = got = result = None
@@ -245,12 +246,14 @@ class Checker:
         """Judges these cases; the first failure is made smaller."""
         found = CheckResult(self.schema.name, self.seed)
         start = time.perf_counter()
+        finite = 0
         self.probe(0)
         for number in numbers:
             case = self.draw(number)
             result = self.judge(case)
             found.cases += 1
             found.compared += self.compared
+            finite += self.numbers
             found.passed += result.passed
             if result.passed:
                 said = [one.message for one in result.warnings] + ([FLUSHED] if result.flushed else [])
@@ -261,6 +264,8 @@ class Checker:
                 self._look_closer(found, case, result.failures[0].kind)
             if fail_fast:
                 break
+        if found.cases > 1 and found.compared and not finite:
+            found.notes.append(f"nothing was compared with a number: the reference is NaN or infinite in every element of all {found.cases} cases")
         found.seconds = time.perf_counter() - start
         return found
 

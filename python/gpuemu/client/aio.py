@@ -312,7 +312,7 @@ class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
         ahead = 0 if fail_fast else AHEAD
         waiting: deque[asyncio.Future[records.ValidationResult]] = deque()
         try:
-            for case in await self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes):
+            for case in await self.get_test_batch(op_name, calls.cases_wanted(iterations), found.seed, op_schema, dtypes):
                 waiting.append(await self._judged(op_name, run_op, case))
                 if len(waiting) > ahead:
                     found.add(await waiting.popleft())

@@ -242,7 +242,7 @@ def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Ma
     """With lists of sizes, or for ops with an op script, the clients' generator draws; `own` (strategies, min_shape,
     max_shape) and `beside` (guided, max_elements, first_case, corpus) are for kernels and gpuemu's generator."""
     seed = fresh_seed() if seed is None else seed
-    common = {"op_name": op, "iterations": iterations, "fail_fast": fail_fast}
+    common = {"op_name": op, "iterations": cases_wanted(iterations), "fail_fast": fail_fast}
     given = {name: value for name, value in own.items() if value}
     wanted = {name: value for name, value in beside.items() if value is not None and value is not False}
     kernels = [*given, *wanted]
@@ -278,6 +278,11 @@ def minimize(seed: int, op: str | None, strategy: str, max_iters: int) -> Call[r
         raise ValueError(f"unknown strategy '{strategy}'; there are {', '.join(STRATEGIES)}")
     return _call("MinimizeResult", records.MinimizeResult.from_dict, "Minimize", stream=True, seed=seed, op_name=op,
                  strategy=STRATEGIES[strategy], max_iters=max_iters)  # fmt: skip
+
+
+def cases_wanted(iterations: int) -> int:
+    """A run of no cases would find nothing and look like success."""
+    return arguments.whole(iterations, "iterations", 1)
 
 
 def case_config(seed: int | None, dtypes: Sequence[str] | None, op_schema: Json | None) -> Json:

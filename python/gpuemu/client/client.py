@@ -426,7 +426,7 @@ class Client(SessionRequests, TapeRequests):
         failure of kind ExecutionError. The op runs in this thread, one case after the other; while it does, the daemon judges
         earlier cases, unless fail_fast wants none after the first failure."""
         found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
-        cases = self.get_test_batch(op_name, iterations, found.seed, op_schema, dtypes)
+        cases = self.get_test_batch(op_name, calls.cases_wanted(iterations), found.seed, op_schema, dtypes)
         # While the daemon judges some cases the op runs the next ones; whoever wants the first failure alone runs one after the other.
         ahead = 0 if fail_fast else AHEAD
         waiting: deque[Future[ValidationResult]] = deque()

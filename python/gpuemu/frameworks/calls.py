@@ -91,7 +91,7 @@ def fuzz(client: Client, op_name: str, run: Callable[[dict[str, Any]], Any], ext
     said: list[dict[str, Any]] = []
     total = failed = 0
     seed = calls.fresh_seed() if options["seed"] is None else options["seed"]
-    for number, case in enumerate(client.get_test_batch(op_name, options["iterations"], seed)):
+    for number, case in enumerate(client.get_test_batch(op_name, calls.cases_wanted(options["iterations"]), seed)):
         verdict = judge_case(client, op_name, run, case, options["tolerance"])
         wrong = not verdict.passed
         wrongs = [] if _raised(verdict) else _told(extra, case["inputs"])
