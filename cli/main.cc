@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -27,6 +28,12 @@ bool same_place(int one, int other) {
   struct stat first{}, second{};
   return ::fstat(one, &first) == 0 && ::fstat(other, &second) == 0 &&
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/// `gpuemu failures | head -1`: the reader has what it wanted, which is no failure.
+bool reader_has_left(int stream) {
+  struct pollfd pipe{.fd = stream, .events = POLLOUT, .revents = 0};
+  return ::poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR) != 0;
 }
 
 bool draws(const std::map<std::string, std::string>& variables, int stream) {
@@ -134,7 +141,7 @@ int run(int argc, char** argv) {
     return wrong_usage(*problem, wants_json(argc, argv));
   }
   std::cout.flush();
-  if (!std::cout) {
+  if (!std::cout && !reader_has_left(STDOUT_FILENO)) {
     std::cerr << "gpuemu: cannot write the output\n";
     return static_cast<int>(ExitCode::Broken);
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include <fmt/ranges.h>
+
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/python_text.h"
@@ -29,7 +31,9 @@ struct MinimizeOptions {
   std::string strategy = std::string(kStrategies[0].name);
 };
 
-std::string dims_text(const std::map<std::string, int64_t>& dims) {
+/// Cases of op scripts have no dims.
+std::string sizes_text(const std::map<std::string, int64_t>& dims, const Shape& shape) {
+  if (dims.empty()) return fmt::format(" [{}]", fmt::join(shape, ", "));
   std::string text;
   for (const auto& [name, value] : dims) text += fmt::format(" {}={}", name, value);
   return text;
@@ -50,11 +54,14 @@ void run(MinimizeOptions& options, Session& session) {
   } else {
     const MinimizeResultReply& minimized = result->reply;
     session.out << fmt::format("minimized in {} trial{}:{} ->{}\n", minimized.trials,
-                               minimized.trials == 1 ? "" : "s", dims_text(minimized.original_dims),
-                               dims_text(minimized.minimized_dims));
+                               minimized.trials == 1 ? "" : "s",
+                               sizes_text(minimized.original_dims, minimized.original_shape),
+                               sizes_text(minimized.minimized_dims, minimized.minimized_shape));
     for (const std::string& change : minimized.simplified) session.out << "    " << change << '\n';
-    session.out << fmt::format("    {} of {} elements of the inputs matter\n",
-                               minimized.nonzero_elements, minimized.input_elements);
+    if (minimized.input_elements > 0) {
+      session.out << fmt::format("    {} of {} elements of the inputs matter\n",
+                                 minimized.nonzero_elements, minimized.input_elements);
+    }
     for (const std::string& note : minimized.notes) session.out << "    " << note << '\n';
     print_case_report(minimized.result, session);
     session.out << inputs_for_python(minimized.result);

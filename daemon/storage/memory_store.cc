@@ -183,7 +183,8 @@ class MemoryStore : public Store {
 
   static Error no_baseline(const std::string& tag) {
     return error(ErrorCode::NotFound,
-                 "no baseline '{}'; StoreBaseline makes one of the results there are", tag);
+                 "no baseline '{}'; `gpuemu baseline save {}` makes one of the results there are",
+                 tag, tag);
   }
   static std::vector<ArtifactMetrics> values_of(const Artifacts& artifacts) {
     std::vector<ArtifactMetrics> values;

@@ -313,7 +313,8 @@ Status RocksStore::require_tag(Family family, const std::string& tag) {
   const auto head = GPUEMU_TRY(database_->get(family, storage::owner_prefix(tag)));
   if (head) return ok_status();
   return error(ErrorCode::NotFound,
-               "no baseline '{}'; StoreBaseline makes one of the results there are", tag);
+               "no baseline '{}'; `gpuemu baseline save {}` makes one of the results there are",
+               tag, tag);
 }
 
 Status RocksStore::put_baseline(const std::string& tag,

@@ -379,6 +379,17 @@ def test_what_could_not_be_written_was_not_written(new_home):
         assert run.returncode == 3 and "cannot write the output" in run.stderr, (words, run.stderr)
 
 
+@pytest.mark.parametrize("words, code", [(("config", "schema"), 0), (("test", "--format", "json", "-v"), 1)])
+def test_a_reader_that_leaves_early_changes_no_verdict(new_home, words, code):
+    home = new_home(project(cases=200, second=THREE, reference="def reference(x):\n    return 2.0 * x\n"))
+    running = subprocess.Popen([BIN / "gpuemu", *words], cwd=home.project, env=home.env, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert running.stdout.read(1) == "{"
+    running.stdout.close()  # Before all of it is in the pipe, which holds 64 KiB.
+    said = running.stderr.read()
+    assert running.wait(timeout=60) == code and "cannot write" not in said, said
+
+
 def test_minimize_ends_with_a_case_that_failed(new_home):
     # Fails whenever it is asked, but for the last run of each size: as a race would.
     flaky = ("import json, os, pathlib\n\nplace = pathlib.Path(__file__).with_name('runs.json')\n\n\ndef reference(x):\n"
