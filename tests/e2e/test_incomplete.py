@@ -251,6 +251,13 @@ def test_a_seed_that_several_ops_failed_with_means_the_newest_failure(new_home):
     assert named.returncode == 0 and "of good: fails" in named.stdout, named.stdout
 
 
+def test_a_minimized_case_of_a_script_names_its_shapes(new_home):
+    home = new_home(scripts())
+    assert home.run("fuzz", "planted", "-i", "2", "--seed", "5").returncode == 1
+    said = home.run("minimize", "last").stdout
+    assert re.search(r"^minimized in \d+ trials: \[\d.*\] -> \[1.*\]$", said, re.MULTILINE) and "0 of 0" not in said, said
+
+
 SLOW_SCRIPT = "import time\ntime.sleep(30)\n"
 
 
