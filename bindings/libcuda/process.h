@@ -324,6 +324,12 @@ int driver_call(const Work& work, const char* call = __builtin_FUNCTION()) {
   }
 }
 
+/// The code of a call whose arguments alone are wrong, which is not the first to be told before
+/// cuInit.
+inline int wrong_arguments(int code, const char* call = __builtin_FUNCTION()) {
+  return driver_call([code](Process&) { return code; }, call);
+}
+
 /// Runs the body of a driver function that takes a stream; the errors of place_of().
 template <typename Work>
 int with_place(Stream stream, const Work& work, const char* call = __builtin_FUNCTION()) {

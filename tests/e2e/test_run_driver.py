@@ -70,6 +70,23 @@ def test_calls_before_cuinit_and_without_a_context_say_so(add):
     assert run(add, "too_early").stdout == "before cuInit 3\nwithout context 201\n"
 
 
+NOTHING = """
+import ctypes
+cuda = ctypes.CDLL("libcuda.so.1")
+for name in NAMES:
+    print(name, getattr(cuda, name)(*[ctypes.c_void_p()] * 8))
+for name in ("cuMemHostAlloc", "cuEventRecordWithFlags"):  # With flags that there are not.
+    print(name, getattr(cuda, name)(None, None, ctypes.c_uint(64)))
+"""
+
+
+def test_cuinit_is_wanted_before_arguments_are_looked_at():
+    names = ["cuLaunchKernelEx", "cuGraphInstantiateWithParams", "cuGraphExecNodeSetParams", "cuCtxCreate_v3", "cuMemAlloc_v2", "cuStreamCreate",
+             "cuModuleLoadData", "cuCtxSynchronize"]
+    done = run(sys.executable, "-c", NOTHING.replace("NAMES", repr(names)))
+    assert done.returncode == 0 and {line.split()[1] for line in done.stdout.splitlines()} == {"3"}, done.stdout + done.stderr
+
+
 def test_no_visible_device_means_no_device(add):
     assert "CUDA_ERROR_NO_DEVICE" in run(add, "right", CUDA_VISIBLE_DEVICES="").stderr
 

@@ -68,7 +68,7 @@ GPUEMU_PER_THREAD(cuEventRecord, cuEventRecord_ptsz)
 /// With the flag for external events a captured record becomes a node of the graph.
 GPUEMU_DRIVER_API int cuEventRecordWithFlags(Event event, Stream stream, unsigned flags) {
   constexpr unsigned kExternal = 1;
-  if ((flags & ~kExternal) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & ~kExternal) != 0) return wrong_arguments(CUDA_ERROR_INVALID_VALUE);
   if ((flags & kExternal) == 0) return cuEventRecord(event, stream);
   return with_event(event, [&](Process&, EventState& state, DeviceSlot&) -> int {
     const Place place = place_of(stream);

@@ -260,7 +260,7 @@ GPUEMU_PER_THREAD(cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz)
 GPUEMU_DRIVER_API int cuLaunchKernelEx(const LaunchParameters* what, Function function,
                                        void** arguments, void** extra) {
   if (what == nullptr || (what->attribute_count != 0 && what->attributes == nullptr)) {
-    return CUDA_ERROR_INVALID_VALUE;
+    return wrong_arguments(CUDA_ERROR_INVALID_VALUE);
   }
   const auto dim = [](const unsigned* of) { return Dim3{of[0], of[1], of[2]}; };
   Order order{"cuLaunchKernelEx",

@@ -188,7 +188,7 @@ GPUEMU_DRIVER_API int cuGraphInstantiate_v2(GraphExec* made, Graph graph, GraphN
 
 GPUEMU_DRIVER_API int cuGraphInstantiateWithParams(GraphExec* made, Graph graph,
                                                    InstantiateParameters* parameters) {
-  if (parameters == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (parameters == nullptr) return wrong_arguments(CUDA_ERROR_INVALID_VALUE);
   const int code = instantiate(made, graph, parameters->flags);
   parameters->error_node = nullptr;
   parameters->result = code == CUDA_SUCCESS ? 0 : 1;
@@ -365,7 +365,9 @@ GPUEMU_DRIVER_API int cuGraphExecEventWaitNodeSetEvent(GraphExec exec, GraphNode
 
 GPUEMU_DRIVER_API int cuGraphExecNodeSetParams(GraphExec exec, GraphNode node,
                                                NodeParameters* what) {
-  if (what == nullptr || what->type >= NodeType::Alloc) return CUDA_ERROR_INVALID_VALUE;
+  if (what == nullptr || what->type >= NodeType::Alloc) {
+    return wrong_arguments(CUDA_ERROR_INVALID_VALUE);
+  }
   return change(exec, node, what->type,
                 [&](Process& driver, const GraphState& graph, NodeWork& made) {
                   return any_work(driver, graph, what, made);

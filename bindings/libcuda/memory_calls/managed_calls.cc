@@ -222,7 +222,7 @@ GPUEMU_PER_THREAD(cuMemPrefetchAsync, cuMemPrefetchAsync_ptsz)
 
 GPUEMU_DRIVER_API int cuMemPrefetchAsync_v2(Address address, size_t bytes, Location location,
                                             unsigned flags, Stream stream) {
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
+  if (flags != 0) return wrong_arguments(CUDA_ERROR_INVALID_VALUE);
   return prefetch(address, bytes, location, stream);
 }
 GPUEMU_PER_THREAD(cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz)

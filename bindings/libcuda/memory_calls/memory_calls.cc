@@ -140,7 +140,7 @@ GPUEMU_DRIVER_API int cuMemAllocHost(void** memory, unsigned bytes) {
 }
 
 GPUEMU_DRIVER_API int cuMemHostAlloc(void** memory, size_t bytes, unsigned flags) {
-  if ((flags & ~kHostFlags) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & ~kHostFlags) != 0) return wrong_arguments(CUDA_ERROR_INVALID_VALUE);
   return make_host(memory, bytes, flags, "cuMemHostAlloc");
 }
 
