@@ -150,6 +150,14 @@ def test_an_op_that_cannot_run_is_the_error_that_its_daemon_tells():
     assert source.merged < 4 and source.finish("") == error
 
 
+def test_a_run_of_which_no_case_ran_is_an_error():
+    source = FuzzSource("op", FuzzWish(500, 1), Head())
+    while not source.over:
+        source.take(source.next(1), {"type": "FuzzResults", "total": 0, "passed": 0, "failed": 0, "failures": [], "results": []})
+    told = source.finish("")
+    assert told["type"] == "Error" and "no kernel supports any of its cases" in told["message"]
+
+
 # --- a cluster whose nodes and losses the test decides
 
 

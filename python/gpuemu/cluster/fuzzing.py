@@ -145,6 +145,9 @@ class FuzzSource(OrderedSource[Range | None]):
         if not self.wish.guided:  # Each case stands by itself.
             self._merge_all()
         self.head.stored()
+        if self.error is None and not ended and self.results["total"] == 0:  # As a daemon tells of a run that it has alone.
+            self.error = {"type": "Error", "code": "InvalidRequest", "message": f"op '{self.op}': no kernel supports any of its cases: look at "
+                          "`supports` and the dims"}  # fmt: skip
         if self.error is not None and self.results["total"] == 0:
             return self.error
         guided = self.search.counted
