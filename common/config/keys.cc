@@ -1,5 +1,4 @@
-// The table of keys. The help sentence names the default; docs/reference/config.md explains each
-// key.
+// The table of keys. The help names the default; docs/reference/config.md explains each key.
 #include "common/config/keys.h"
 
 #include "common/base/limits.h"
