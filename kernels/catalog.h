@@ -22,7 +22,7 @@ struct BuiltinKernel {
 
 /// Sorted by name.
 std::span<const BuiltinKernel> builtin_kernels();
-/// Returns null if there is no op of that name.
+/// Returns null if no kernel has that name.
 const BuiltinKernel* find_builtin(std::string_view name);
 
 }  // namespace gpuemu

@@ -1,8 +1,8 @@
 // One tensor of a plan in device memory: guards, poison, upload, and the downloaded content.
 //
-//   | guard | base offset | layout.buffer_elements | guard |     guards only where the device does
-//   not
-//                                                              check bounds by itself
+//   | guard | base offset | layout.buffer_elements | guard |
+//
+// Guards are added only if the device does not check bounds by itself.
 #pragma once
 
 #include <optional>

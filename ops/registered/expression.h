@@ -1,13 +1,16 @@
-// Expressions for the sizes of a kernel registered as text: "cdiv(x.count, 256)", "x.shape[-1] % 4
-// == 0".
+// Expressions for the sizes of a kernel registered as text: "cdiv(x.count, 256)", "x.rank == 2".
 //
-//   expression := or ;  or := and ("or" and)* ;  and := not ("and" not)* ;  not := "not" not |
-//   compared compared := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)? sum := product (("+" |
-//   "-") product)* ;  product := signed (("*" | "//" | "%") signed)* signed := "-" signed | atom
-//   atom := number | "(" expression ")" | ("min" | "max" | "cdiv") "(" expression ("," expression)*
-//   ")"
-//         | OPERAND "." ("count" | "rank" | "bytes" | ("shape" | "strides") "[" whole "]")
-//         | ATTRIBUTE | "sm"
+//   expression := or
+//   or         := and ("or" and)*
+//   and        := not ("and" not)*
+//   not        := "not" not | compared
+//   compared   := sum (("<" | "<=" | ">" | ">=" | "==" | "!=") sum)?
+//   sum        := product (("+" | "-") product)*
+//   product    := signed (("*" | "//" | "%") signed)*
+//   signed     := "-" signed | atom
+//   atom       := number | "(" expression ")" | ATTRIBUTE | "sm"
+//               | ("min" | "max" | "cdiv") "(" expression ("," expression)* ")"
+//               | OPERAND "." ("count" | "rank" | "bytes" | ("shape" | "strides") "[" whole "]")
 //
 // "//" and "%" round down, as in Python. A comparison is 1 or 0.
 #pragma once
