@@ -153,11 +153,22 @@ std::vector<CommandPath> all_commands(const CommandText& program) {
   return all;
 }
 
-std::vector<std::string> words_at(const CommandPath& place) {
+/// The command's own options and those of the program, which each command takes too.
+std::vector<OptionText> options_at(const CommandPath& place, const CommandText& program) {
+  std::vector<OptionText> options = place.command->options;
+  for (const OptionText& one : program.options) {
+    if (std::ranges::find(options, word_of(one), word_of) == options.end()) {
+      options.push_back(one);
+    }
+  }
+  return options;
+}
+
+std::vector<std::string> words_at(const CommandPath& place, const CommandText& program) {
   std::vector<std::string> words;
   for (const CommandText& one : place.command->commands) words.push_back(one.name);
   for (const std::string& word : argument_choices_of(*place.command)) words.push_back(word);
-  for (const OptionText& one : place.command->options) words.push_back(word_of(one));
+  for (const OptionText& one : options_at(place, program)) words.push_back(word_of(one));
   return words;
 }
 
@@ -167,21 +178,20 @@ std::string bash_script(const CommandText& program) {
     if (!place.path.empty()) {
       known += fmt::format("      '{0}') path='{0}' ;;\n", joined(place.path));
     }
-    cases += fmt::format("    '{}') words='{}' ;;\n", joined(place.path), joined(words_at(place)));
+    cases += fmt::format("    '{}') words='{}' ;;\n", joined(place.path),
+                         joined(words_at(place, program)));
     if (const std::string kind = word_kind_of(*place.command); !kind.empty()) {
       asked += fmt::format("    '{}') asked={} ;;\n", joined(place.path), kind);
     }
-    for (const OptionText& option : place.command->options) {
-      if (const std::string kind = word_kind_of(option); !kind.empty()) {
-        values += fmt::format(
-            "    '{} {}') COMPREPLY=($(compgen -W \"$(_gpuemu_words {})\" -- \"$word\")); return "
-            ";;\n",
-            joined(place.path), word_of(option), kind);
-      }
+    for (const OptionText& option : options_at(place, program)) {
+      if (!option.takes_value) continue;
+      const std::string kind = word_kind_of(option);
       const std::vector<std::string> choices = choices_of(option);
-      if (choices.empty()) continue;
-      values += fmt::format("    '{} {}') COMPREPLY=($(compgen -W '{}' -- \"$word\")); return ;;\n",
-                            joined(place.path), word_of(option), joined(choices));
+      const std::string offered = !kind.empty()     ? "-W \"$(_gpuemu_words " + kind + ")\""
+                                  : choices.empty() ? "-f"
+                                                    : "-W '" + joined(choices) + "'";
+      values += fmt::format("    '{} {}') COMPREPLY=($(compgen {} -- \"$word\")); return ;;\n",
+                            joined(place.path), word_of(option), offered);
     }
   }
   return fmt::format(R"sh(# bash completion of gpuemu
@@ -240,9 +250,9 @@ std::string quoted_for_zsh(const std::string& text) {
   return out;
 }
 
-std::string zsh_arguments(const CommandText& command) {
+std::string zsh_arguments(const std::vector<OptionText>& options) {
   std::string text;
-  for (const OptionText& option : command.options) {
+  for (const OptionText& option : options) {
     const std::vector<std::string> choices = choices_of(option);
     const std::string kind = word_kind_of(option);
     const std::string value = !option.takes_value ? ""
@@ -266,7 +276,7 @@ std::string zsh_script(const CommandText& program) {
                              : below.empty() ? "'*:file:_files'"
                                              : fmt::format("'1:word:({})'", below);
     cases += fmt::format("    '{}')\n      _arguments -S \\\n{}        {} ;;\n", joined(place.path),
-                         zsh_arguments(*place.command), rest);
+                         zsh_arguments(options_at(place, program)), rest);
   }
   std::string known;
   for (const CommandPath& place : all_commands(program)) {
@@ -275,9 +285,10 @@ std::string zsh_script(const CommandText& program) {
     }
   }
   return fmt::format(R"sh(#compdef gpuemu
+# _arguments puts options of compadd in front of the kind of words.
 _gpuemu_words() {{
-  local -a found=(${{(f)"$(command gpuemu completion --words $1 2>/dev/null)"}})
-  compadd -a found
+  local -a found=(${{(f)"$(command gpuemu completion --words $argv[-1] 2>/dev/null)"}})
+  compadd "${{(@)argv[1,-2]}}" -a found
 }}
 _gpuemu() {{
   local i command='' last=1
@@ -326,13 +337,13 @@ std::string fish_script(const CommandText& program) {
     if (!asked.empty()) {
       text += fmt::format("complete -c gpuemu -f -n '{}' -a '{}'\n", when, asked_by_fish(asked));
     }
-    for (const OptionText& option : place.command->options) {
+    for (const OptionText& option : options_at(place, program)) {
       if (option.long_names.empty()) continue;
       const std::vector<std::string> choices = choices_of(option);
       const std::string kind = word_kind_of(option);
       const std::string value = !option.takes_value ? ""
                                 : !kind.empty()     ? " -x -a '" + asked_by_fish(kind) + "'"
-                                : choices.empty()   ? " -r"
+                                : choices.empty()   ? " -r -F"
                                                     : " -x -a '" + joined(choices) + "'";
       text +=
           fmt::format("complete -c gpuemu -n '{}' -l '{}'{} -d '{}'\n", when,
