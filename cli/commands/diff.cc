@@ -62,7 +62,8 @@ void compare_kernels(const DiffOptions& options, Session& session) {
   if (options.kernels.size() != 2 || options.sides() > 0) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "diff compares two files, as in `gpuemu diff before.ptx after.ptx`, or the "
-                       "project with a baseline; {} given",
+                       "project with a baseline, as in `gpuemu diff --baseline {}`; {} given",
+                       options.kernels.size() == 1 ? options.kernels[0] : "main",
                        options.kernels.size() == 2   ? "both were"
                        : options.kernels.size() == 1 ? "one file was"
                                                      : "too many files were"));

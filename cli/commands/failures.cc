@@ -40,7 +40,9 @@ void run(const FailuresOptions& options, Session& session) {
   }
   if (options.deletes) return delete_failures(options, session);
   if (options.seed || options.all) {
-    session.fail(error(ErrorCode::InvalidArgument, "a SEED and --all belong to --delete"));
+    session.fail(error(ErrorCode::InvalidArgument,
+                       "a SEED and --all belong to --delete; `gpuemu failures --limit 5` lists "
+                       "five, `gpuemu explain SEED` one"));
     return;
   }
   // Ops of different projects may have the same name, so each line then names the project.

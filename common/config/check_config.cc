@@ -281,8 +281,16 @@ void check_policy(ReadState& state, const Config& config) {
 std::string file_instead_of(const std::string& path, const std::string& folder) {
   const std::string name = std::filesystem::path(path).filename().string();
   std::error_code failed;
-  if (std::filesystem::is_regular_file(std::filesystem::path(folder) / name, failed)) {
-    return fmt::format("; did you mean '{}'?", name);
+  const auto is_file = [&](const std::string& beside) {
+    return std::filesystem::is_regular_file(std::filesystem::path(folder) / beside, failed);
+  };
+  if (is_file(name)) return fmt::format("; did you mean '{}'?", name);
+  // Python and entry points of packages name a module so.
+  if (const size_t colon = name.find(':'); colon != std::string::npos) {
+    const std::string script = name.substr(0, colon) + ".py";
+    if (is_file(script)) {
+      return fmt::format("; did you mean '{}:{}'?", script, name.substr(colon + 1));
+    }
   }
   return "; create it, or correct the path, which starts at the folder of gpuemu.toml";
 }
@@ -299,6 +307,14 @@ void check_file(ReadState& state, const std::string& key, const std::string& pat
         key,
         fmt::format("'{}' is {}, expected a file", path,
                     std::filesystem::is_directory(status) ? "a folder" : "not a regular file"));
+  }
+  if (const auto at = path.find_first_of("\t\n\r"); at != std::string::npos) {
+    const char* escape = path[at] == '\t' ? "\\t" : path[at] == '\n' ? "\\n" : "\\r";
+    return state.problem_at(
+        key,
+        fmt::format("file '{}{}{}' does not exist: in double quotes {} is one character; write "
+                    "folders with '/'",
+                    path.substr(0, at), escape, path.substr(at + 1), escape));
   }
   state.problem_at(key,
                    fmt::format("file '{}' does not exist{}", path, file_instead_of(path, folder)));

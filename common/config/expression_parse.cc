@@ -54,6 +54,7 @@ class Parser {
       }
     }
     if (peek() == ',') return fail("unexpected ','; several sizes are a list: [\"n\", \"m\"]");
+    if (const std::string meant = meant_by_word(); !meant.empty()) return fail(meant);
     return fail(unexpected() + ", expected an operator or the end");
   }
 
@@ -290,9 +291,24 @@ class Parser {
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   uint32_t column() const { return static_cast<uint32_t>(at_ + 1); }
 
+  /// What to write for a word where an operator belongs; "" where that is not known.
+  std::string meant_by_word() const {
+    size_t end = at_;
+    while (end < text_.size() && is_name(text_[end])) ++end;
+    const std::string_view word = text_.substr(at_, end - at_);
+    if (word == "and") return "unexpected 'and'; it is written '&&'";
+    if (word == "or") return "unexpected 'or'; it is written '||'";
+    constexpr std::string_view kUnits[] = {"KB", "kB", "K", "KiB", "kb", "MB", "MiB"};
+    if (std::ranges::find(kUnits, word) == std::end(kUnits)) return "";
+    return fmt::format("unexpected '{}'; sizes have no unit, bytes are written 48 * 1024", word);
+  }
+
   std::string unexpected() const {
     if (at_ >= text_.size()) return "it ends too early";
     const char c = text_[at_];
+    if (c == '*' && at_ > 0 && text_[at_ - 1] == '*')
+      return "unexpected '*'; a power is written n * n";
+    if (c == '^') return "unexpected '^'; a power is written n * n";
     if (c == '=') return "unexpected '='; equality is '=='";
     if (c == '&' || c == '|') return std::string("unexpected '") + c + "'; logic is '&&' and '||'";
     if (c == '.' && at_ > 0 && is_name(text_[at_ - 1])) {

@@ -102,7 +102,8 @@ std::optional<DimSpec> read_table(const ValueReader& value) {
                     : multiples((*ends)[0], (*ends)[1], step)};
   if (dim.values.empty()) {
     return refuse(
-        *range, fmt::format("no size from {} to {} is {}", (*ends)[0], (*ends)[1],
+        *range, fmt::format("no size from {} to {} is {}; expected a range that holds one",
+                            (*ends)[0], (*ends)[1],
                             power ? "such a power of two" : fmt::format("a multiple of {}", step)));
   }
   return dim;

@@ -146,7 +146,18 @@ std::string ValueReader::remedy(const std::string& expected) const {
     return fmt::format("; a list of tables has two brackets: [[{}]]", path_);
   }
   if (value_->kind == Kind::Text && expected == "a list" && !value_->text.empty()) {
+    const bool is_list = value_->text.starts_with('[') && value_->text.ends_with(']');
+    if (is_list) return "; a list has no quotes around it: " + value_->text;
     return fmt::format("; write [{}]", items_meant(value_->text));
+  }
+  const bool has_unit = value_->kind == Kind::Text && !value_->text.empty() &&
+                        value_->text.front() >= '0' && value_->text.front() <= '9' &&
+                        expected.starts_with("an integer");
+  if (has_unit && (path_.ends_with("_mb") || path_.ends_with("_ms") || path_.ends_with("_s"))) {
+    return "; write a number without a unit, which the key names";
+  }
+  if (value_->kind == Kind::Array && path_.ends_with(".dtype")) {
+    return "; for several write \"{dtype}\" here and dtypes = [...] of the op";
   }
   constexpr std::string_view kText = "text";
   const bool is_number = value_->kind == Kind::Text && parse_text<double>(value_->text);
@@ -415,6 +426,17 @@ std::vector<std::pair<std::string, ValueReader>> TableReader::all() {
   return readers;
 }
 
+/// ", [validation] has it" for a key of the file itself that belongs into one of its tables.
+std::string TableReader::section_of(const std::string& key) const {
+  if (!self_.path().empty()) return "";
+  for (const Key* table : file_keys().all()) {
+    const bool has_it = table->form == KeyForm::Table && table->section != nullptr &&
+                        table->section->find(key) != nullptr;
+    if (has_it) return fmt::format("; write it below [{}]", table->name);
+  }
+  return "";
+}
+
 void TableReader::finish() {
   warn_of_retired();
   std::vector<std::string> known = known_;
@@ -423,6 +445,7 @@ void TableReader::finish() {
   for (const TomlEntry& entry : self_.value().entries) {
     if (std::ranges::binary_search(known, entry.key)) continue;
     std::string hint = did_you_mean(entry.key, known);
+    if (hint.empty()) hint = section_of(entry.key);
     if (hint.empty()) hint = fmt::format(", expected one of {}", fmt::join(known, ", "));
     self_.state().problem(place_of(self_.layer(), entry), path_of(entry.key), "unknown key" + hint);
   }

@@ -148,6 +148,7 @@ class TableReader {
   void problem_at_key(std::string_view key, const std::string& message);
 
   std::string path_of(std::string_view key) const;
+  std::string section_of(const std::string& key) const;
   const ValueReader& self() const { return self_; }
 
  private:

@@ -100,6 +100,7 @@ std::string syntax_problem(const std::string& words) {
       {"parsing inline table", "is a }, a quote or a comma missing before it?"},
       {"parsing root table",
        "expected a table, for example [[ops]] with name = \"softmax\" below it"},
+      {"could not determine value type", "write text in straight quotes: \"softmax\""},
       {"invalid utf-8", "expected text in UTF-8: save the file in that encoding"},
   };
   for (const Remedy& one : remedies) {
