@@ -28,6 +28,22 @@ constexpr uint32_t kLinesAround = 5;
 
 std::string text(const std::string& words) { return markup(clipped(words, kWordsMax)); }
 
+struct SourceSpot {
+  std::string file;
+  uint32_t line = 0;  ///< 0 if unknown.
+};
+
+/// Returns the line of the finding; for a wrong value, the first line whose result differs.
+SourceSpot spot_of(const CiFinding& finding) {
+  const ValidationFailure failure = diagnosed(finding);
+  if (failure.source_line > 0 && !failure.source_file.empty()) {
+    return {failure.source_file, failure.source_line};
+  }
+  if (!failure.diagnosis || !failure.diagnosis->divergence) return {};
+  const ExplainedStep& step = *failure.diagnosis->divergence;
+  return step.file.empty() ? SourceSpot() : SourceSpot{step.file, step.line};
+}
+
 /// Data that the sections of one page share.
 struct Page {
   const CiRunSummary& summary;
@@ -36,9 +52,12 @@ struct Page {
   std::vector<CiFinding> findings;
   std::map<std::pair<std::string, uint32_t>, uint64_t> hits;  ///< By file and line.
 
-  std::string place(const ValidationFailure& finding) const {
-    if (finding.source_file.empty() || finding.source_line == 0) return "";
-    return place_text({finding.source_file, finding.source_line, 0, ""}, style);
+  /// A wrong value has no line of its own: the output stands where nothing explained it.
+  std::string place(const CiFinding& finding) const {
+    const SourceSpot spot = spot_of(finding);
+    const std::string& output = finding.group.finding->output;
+    if (spot.line == 0) return output.empty() ? "" : fmt::format("output {}", output);
+    return place_text({spot.file, spot.line, 0, ""}, style);
   }
 };
 
@@ -96,28 +115,27 @@ using LineNotes = std::map<uint32_t, std::vector<std::string>>;
 
 LineNotes notes_of(const Page& page, const CiFinding& finding) {
   LineNotes notes;
+  const std::string file = spot_of(finding).file;
   for (const CiFinding& other : page.findings) {
-    const ValidationFailure& one = *other.group.finding;
-    if (other.op_name != finding.op_name || one.source_file != finding.group.finding->source_file) {
-      continue;
-    }
-    notes[one.source_line].push_back(fmt::format("{}: {} {}", name_of(one.kind), other.group.cases,
-                                                 other.group.cases == 1 ? "case" : "cases"));
+    const SourceSpot spot = spot_of(other);
+    if (other.op_name != finding.op_name || spot.file != file) continue;
+    notes[spot.line].push_back(fmt::format("{}: {} {}", name_of(other.group.finding->kind),
+                                           other.group.cases,
+                                           other.group.cases == 1 ? "case" : "cases"));
   }
   return notes;
 }
 
 std::string source_section(const Page& page, const CiFinding& finding) {
-  const ValidationFailure& failure = *finding.group.finding;
-  const auto lines = source_lines(failure.source_file, failure.source_line, kLinesAround);
+  const SourceSpot spot = spot_of(finding);
+  const auto lines = source_lines(spot.file, spot.line, kLinesAround);
   if (lines.empty()) return "";
   const LineNotes notes = notes_of(page, finding);
-  const bool counted = std::ranges::any_of(lines, [&](const SourceLine& line) {
-    return page.hits.contains({failure.source_file, line.number});
-  });
+  const bool counted = std::ranges::any_of(
+      lines, [&](const SourceLine& line) { return page.hits.contains({spot.file, line.number}); });
   std::string html;
   for (const SourceLine& line : lines) {
-    const auto hits = page.hits.find({failure.source_file, line.number});
+    const auto hits = page.hits.find({spot.file, line.number});
     const std::string ran = hits == page.hits.end() ? "" : std::to_string(hits->second);
     const std::string row = fmt::format(
         "{:>5} {}{}", line.number, counted ? fmt::format("{:>10}  ", ran) : " ", markup(line.text));
@@ -131,7 +149,7 @@ std::string source_section(const Page& page, const CiFinding& finding) {
     html +=
         fmt::format("<mark>{}</mark>  <span class=\"bad\">&#9664; {}</span>\n", row, markup(all));
   }
-  return fmt::format("<h4>{}{}</h4>\n<pre tabindex=\"0\">{}</pre>\n", text(page.place(failure)),
+  return fmt::format("<h4>{}{}</h4>\n<pre tabindex=\"0\">{}</pre>\n", text(page.place(finding)),
                      counted ? " <span class=\"mute\">line, how often threads ran it</span>" : "",
                      html);
 }
@@ -198,7 +216,7 @@ std::string section(const Page& page, size_t index, bool first_of_op) {
   const ReproduceResultReply* picture = page.pictures.find(finding.op_name, finding.drawn->seed);
   const std::string figures =
       case_figures(picture) + (first_of_op ? op_figures(page.summary, finding.op_name) : "");
-  const std::string place = page.place(failure);
+  const std::string place = page.place(finding);
   return fmt::format(
       "<section id=\"finding-{}\"><h3>{} <span class=\"mute\">{}</span></h3>\n<p>{}</p>\n"
       "<div class=\"figures\">{}</div>\n{}{}</section>\n",
@@ -215,8 +233,8 @@ std::string overview(const Page& page, size_t shown) {
         "<tr><td><a href=\"#finding-{}\">{}</a></td><td>{}</td><td>{}</td><td>{} {} / {}</td>"
         "</tr>\n",
         i + 1, name_of(finding.group.finding->kind), text(finding.op_name),
-        text(page.place(*finding.group.finding)),
-        share_bar(finding.group.cases, finding.cases, "no"), finding.group.cases, finding.cases);
+        text(page.place(finding)), share_bar(finding.group.cases, finding.cases, "no"),
+        finding.group.cases, finding.cases);
   }
   return "<div class=\"scroll\"><table><tr><th>finding</th><th>op</th><th>where</th><th>failing "
          "cases</th></tr>\n" +

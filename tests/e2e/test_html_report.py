@@ -77,6 +77,15 @@ def test_each_fault_is_one_section_with_its_pictures_first(made):
     assert "<mark>" in race and re.search(r"DataRace: \d+ cases?</span>", race)
 
 
+def test_wrong_values_have_a_line_too_where_something_explains_them(made):
+    _, text, _ = made
+    rows = re.findall(r'<tr><td><a href="#finding-\d+">(\w+)</a></td><td>(\w+)</td><td>(.*?)</td>', text)
+    assert len(rows) > 2 and all(place for _, _, place in rows), rows
+    places = {(kind, op): place for kind, op, place in rows}
+    wrong = next(place for (kind, op), place in places.items() if op == "rowmax_wrong_identity")
+    assert re.search(r"\.cu:\d+$", wrong), places
+
+
 def test_counts_and_bars_say_the_same_as_the_json(made):
     _, text, summary = made
     for op in FAILING:
