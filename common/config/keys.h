@@ -57,6 +57,11 @@ enum class KeyForm {
   RetiredWord,   ///< One of Key::words.
 };
 
+inline bool is_retired(KeyForm form) {
+  return form == KeyForm::Retired || form == KeyForm::RetiredText ||
+         form == KeyForm::RetiredTexts || form == KeyForm::RetiredWord;
+}
+
 struct KeySection;
 using WordList = std::span<const std::string_view> (*)();
 

@@ -387,12 +387,7 @@ void TableReader::read_number(std::string_view key, double& out) {
 
 namespace {
 
-bool is_retired(KeyForm form) {
-  return form == KeyForm::Retired || form == KeyForm::RetiredText ||
-         form == KeyForm::RetiredTexts || form == KeyForm::RetiredWord;
-}
-
-/// What has no effect is still no place for anything.
+/// A key without effect must still have a value of its type.
 void check_retired(const Key& row, const ValueReader& value) {
   if (row.form == KeyForm::RetiredText) (void)value.text();
   if (row.form == KeyForm::RetiredWord) (void)value.one_of(texts_of(row.words()));
