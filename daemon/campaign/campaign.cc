@@ -295,7 +295,23 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
                      : why.message);
     group->cases = 0;
   }
+  for (const std::string& text : compiler_warnings(op, dtype)) {
+    group->notes.insert("warning: " + text);
+  }
   return group;
+}
+
+std::vector<std::string> Campaign::compiler_warnings(const OpConfig& op, DType dtype) {
+  std::vector<std::string> all;
+  for (const std::string& name : op.kernels) {
+    const KernelConfig* kernel = config_.find_kernel(name);
+    if (kernel == nullptr) continue;
+    const auto prepared = kernels_.prepare(*kernel, dtype);
+    if (!prepared) continue;
+    const std::vector<std::string>& own = (*prepared)->compiler_warnings;
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
 }
 
 struct Campaign::Selected {

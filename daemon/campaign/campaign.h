@@ -158,6 +158,8 @@ class Campaign {
   std::vector<std::string> sizes_not_run(const OpConfig& op, DType dtype) const;
   /// Describes only the large cases that were left out; plans do not show them.
   std::vector<std::string> sizes_left_out(const OpConfig& op, DType dtype) const;
+  /// What another compiler refuses of the op's kernels, with their sources; for people.
+  std::vector<std::string> compiler_warnings(const OpConfig& op, DType dtype);
 
   /// Runs one case of one op; policy and priority choose the variant. `lane` holds the lane of the
   /// claim's previous case on this thread on entry, and that of this case on return.

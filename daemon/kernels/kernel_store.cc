@@ -201,6 +201,9 @@ Result<std::shared_ptr<const PreparedKernel>> KernelStore::make(const KernelConf
     CompiledModule compiled = GPUEMU_TRY(std::move(made));
     prepared->ptx = std::move(compiled.ptx);
     prepared->name = kernel.source;
+    for (const std::string& warning : compiled.warnings) {
+      prepared->compiler_warnings.push_back(fmt::format("{}: {}", kernel.source, warning));
+    }
     for (const std::string& name : wanted) {
       const auto lowered = compiled.lowered.find(name);
       prepared->entries.push_back(lowered == compiled.lowered.end() ? name : lowered->second);

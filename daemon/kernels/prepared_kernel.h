@@ -28,6 +28,7 @@ struct PreparedKernel {
   std::vector<std::string> entries;  ///< PTX names, one per KernelConfig::launches.
   std::vector<std::string> warnings =
       {};  ///< Warnings from reading the PTX, with the kernel's name.
+  std::vector<std::string> compiler_warnings = {};  ///< See CompiledModule, with the source's path.
   std::vector<PreparedVariable> variables = {};
   Constants constants = {};  ///< See judge/metrics/branch_constants.h.
 };

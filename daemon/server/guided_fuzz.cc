@@ -1,5 +1,6 @@
 #include "daemon/server/guided_fuzz.h"
 
+#include <set>
 #include <utility>
 
 #include "daemon/campaign/campaign.h"
@@ -69,11 +70,17 @@ FuzzResultsReply results_of(SearchOutcome found, const GuidedFuzz& asked,
   if (!asked.request.results) {
     for (const DType dtype : found.unsupported) results.notes.push_back(unsupported_note(dtype));
   }
+  Campaign& campaign = asked.project.campaign();
+  std::set<std::string> warnings;
   for (const DType dtype : asked.options.dtypes) {
-    for (const std::string& text : asked.project.campaign().sizes_not_run(asked.op, dtype)) {
+    for (const std::string& text : campaign.sizes_not_run(asked.op, dtype)) {
       results.notes.push_back("warning: " + text);
     }
+    for (std::string& text : campaign.compiler_warnings(asked.op, dtype)) {
+      warnings.insert("warning: " + std::move(text));
+    }
   }
+  results.notes.insert(results.notes.end(), warnings.begin(), warnings.end());
   return results;
 }
 

@@ -31,8 +31,10 @@ using compile::Toolkit;
 /// Follows the PTX in a cached file, one line per template, with the PTX name of the template's
 /// entry.
 constexpr std::string_view kNameMark = "// gpuemu-entry\t";
+/// Precedes these lines: one line per warning.
+constexpr std::string_view kWarningMark = "// gpuemu-warning\t";
 /// Part of the cache key. Change it when the layout of cached files changes.
-constexpr std::string_view kCacheFormat = "gpuemu-ptx-3";
+constexpr std::string_view kCacheFormat = "gpuemu-ptx-4";
 /// Sets of entries that are compiled together. All must finish within the compiler's timeout.
 constexpr size_t kTogetherMax = 64;
 /// After this many failures in a row, all remaining sets are assumed to be faulty; each reports its
@@ -98,7 +100,7 @@ std::string cache_key(const Job& job, const Compiler& compiler) {
 }
 
 Result<Output> read_cached(const fs::path& file) {
-  Output out{GPUEMU_TRY(compile::read_kept(file)), {}};
+  Output out{.ptx = GPUEMU_TRY(compile::read_kept(file)), .lowered = {}};
   for (size_t at = out.ptx.find(kNameMark); at != std::string::npos;
        at = out.ptx.find(kNameMark, at + 1)) {
     const size_t begin = at + kNameMark.size();
@@ -107,13 +109,22 @@ Result<Output> read_cached(const fs::path& file) {
     if (tab == std::string::npos || end == std::string::npos || tab > end) break;
     out.lowered[out.ptx.substr(begin, tab - begin)] = out.ptx.substr(tab + 1, end - tab - 1);
   }
-  // Truncated exactly like a cached text, so both read the same.
-  out.ptx.resize(std::min(out.ptx.find(kNameMark), out.ptx.size()));
+  for (size_t at = out.ptx.find(kWarningMark); at != std::string::npos;
+       at = out.ptx.find(kWarningMark, at + 1)) {
+    const size_t begin = at + kWarningMark.size();
+    out.warnings.push_back(out.ptx.substr(begin, out.ptx.find('\n', begin) - begin));
+  }
+  // Leaves exactly the text that was compiled.
+  const size_t end = std::min(out.ptx.find(kNameMark), out.ptx.find(kWarningMark));
+  out.ptx.resize(std::min(end, out.ptx.size()));
   return out;
 }
 
 void write_cached(const fs::path& file, const Output& output) {
   std::string text = output.ptx;
+  for (const std::string& warning : output.warnings) {
+    text += fmt::format("{}{}\n", kWarningMark, warning);
+  }
   for (const auto& [name, lowered] : output.lowered) {
     text += fmt::format("{}{}\t{}\n", kNameMark, name, lowered);
   }
@@ -197,7 +208,8 @@ Error explain(const Toolkit& toolkit, Job job, Compiler compiler, const Error& f
 
 Result<CompiledModule> finish(const CompileRequest& request, const std::string& source,
                               Output output, std::string compiler) {
-  CompiledModule module{std::move(output.ptx), {}, {}, std::move(compiler)};
+  CompiledModule module{
+      std::move(output.ptx), {}, {}, std::move(compiler), std::move(output.warnings)};
   module.lowered = GPUEMU_TRY(
       compile::resolve_entries(request.name_expressions, module.ptx, source, output.lowered));
   for (const auto& [expression, entry] : output.lowered) module.others.insert(entry);
@@ -374,7 +386,9 @@ Status compile_ahead(const CompileRequest& request,
 Result<CompiledModule> compile_source(const CompileRequest& request) {
   std::string source = request.source;
   if (source.empty()) source = GPUEMU_TRY(read_file(request.path, kSourceBytesMax));
-  if (request.path.ends_with(".ptx")) return finish(request, "", Output{source, {}}, "none");
+  if (request.path.ends_with(".ptx")) {
+    return finish(request, "", Output{.ptx = source, .lowered = {}}, "none");
+  }
   Job job = GPUEMU_TRY(job_of(request, std::move(source)));
   job.templates = templates_of(request.name_expressions);
   const Toolkit toolkit = compile::find_toolkit();

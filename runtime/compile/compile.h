@@ -39,6 +39,8 @@ struct CompiledModule {
   std::map<std::string, std::string> lowered;  ///< Each name expression's PTX entry.
   std::set<std::string> others;                ///< Entries of `ptx` that belong to other requests.
   std::string compiler;  ///< "NVRTC 13.0", "nvcc", "cache" or "none" (a .ptx file).
+  /// What of the source another compiler refuses.
+  std::vector<std::string> warnings = {};
 };
 
 /// Errors: Compile (the compiler's error lines as printed, with file and line), NotFound (no such

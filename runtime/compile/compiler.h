@@ -26,6 +26,7 @@ struct Job {
 struct Output {
   std::string ptx;
   std::map<std::string, std::string> lowered;  ///< As reported by the compiler; may be empty.
+  std::vector<std::string> warnings = {};      ///< See CompiledModule.
 };
 
 /// Fails with Compile as documented in compile.h, or with Unsupported if NVRTC cannot compile this
@@ -34,7 +35,8 @@ Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job);
 Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job);
 
 /// Compiles the source with NVRTC without its host code and host headers (host_code.h). If that
-/// fails too, returns the error of run_nvrtc().
+/// fails, compiles functions without __device__ as device functions, with a warning if a kernel
+/// uses any. If that fails too, returns the error of run_nvrtc().
 Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job);
 
 /// Returns for example "13.0"; Unavailable if the library cannot be loaded.

@@ -9,6 +9,7 @@
 
 #include "common/base/limits.h"
 #include "runtime/compile/compiler.h"
+#include "runtime/compile/default_device.h"
 #include "runtime/compile/diagnostics.h"
 #include "runtime/compile/entry_names.h"
 #include "runtime/compile/host_code.h"
@@ -107,8 +108,7 @@ std::string log_of(const Library& library, Program program) {
 }
 
 /// Returns Unsupported where nvcc may succeed: it knows the host's headers, and options of its own.
-Error failure(const Library& library, Program program, int code) {
-  const std::string log = log_of(library, program);
+Error failure(const Library& library, int code, const std::string& log) {
   if (code == kInvalidOption || code == kCompilationFailed) {
     return error(ErrorCode::Unsupported, "{}",
                  log.empty() ? library.message(code) : error_lines(log));
@@ -130,8 +130,9 @@ namespace {
 /// Whether only errors are needed, or also PTX.
 enum class Wanted { Errors, Ptx };
 
+/// Sets `log` to the compiler's messages if it fails.
 Result<Output> run_program(const Library& library, const Toolkit& toolkit, const Job& job,
-                           Wanted wanted) {
+                           Wanted wanted, std::string& log) {
   Program program = nullptr;
   std::vector<const char*> texts, names;
   for (const auto& [name, text] : job.headers) {
@@ -159,7 +160,10 @@ Result<Output> run_program(const Library& library, const Toolkit& toolkit, const
   std::vector<const char*> words;
   for (const std::string& option : options) words.push_back(option.c_str());
   code = library.compile(program, static_cast<int>(words.size()), words.data());
-  if (code != kSuccess) return failure(library, program, code);
+  if (code != kSuccess) {
+    log = log_of(library, program);
+    return failure(library, code, log);
+  }
   Output out;
   if (wanted == Wanted::Errors) return out;
   size_t bytes = 0;
@@ -181,18 +185,42 @@ Result<Output> run_program(const Library& library, const Toolkit& toolkit, const
   return out;
 }
 
-}  // namespace
-
-Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
-  const Library library = GPUEMU_TRY(load(toolkit));
+Result<Output> run_logged(const Library& library, const Toolkit& toolkit, const Job& job,
+                          std::string& log) {
   if (!job.templates.empty()) {
     // NVRTC 13.0 crashes if name expressions are added to a text with certain errors, such as a
     // `half` without its header. So compile without them first.
     Job plain = job;
     plain.templates.clear();
-    GPUEMU_TRY(run_program(library, toolkit, plain, Wanted::Errors));
+    GPUEMU_TRY(run_program(library, toolkit, plain, Wanted::Errors, log));
   }
-  return run_program(library, toolkit, job, Wanted::Ptx);
+  return run_program(library, toolkit, job, Wanted::Ptx, log);
+}
+
+/// Returns a warning of what nvcc would refuse in a job that NVRTC only compiles with
+/// -default-device; "" if it would refuse nothing. `log` holds NVRTC's messages without that
+/// option.
+std::string warning_of(const Library& library, const Toolkit& toolkit, Job job,
+                       const std::string& log) {
+  const auto unmarked = unmarked_in(log);
+  if (unmarked && unmarked->empty()) return {};
+  job.flags.emplace_back("-G");
+  std::string ignored;
+  const auto unoptimised = run_logged(library, toolkit, job, ignored);
+  if (!unmarked || !unoptimised) return about_unmarked(nullptr, job.path);
+  std::vector<std::string_view> texts = {job.source};
+  for (const auto& [name, text] : job.headers) texts.emplace_back(text);
+  const auto used = used_by_device_code(unoptimised->ptx, texts, *unmarked);
+  if (!used) return about_unmarked(nullptr, job.path);
+  return used->empty() ? "" : about_unmarked(&*used, job.path);
+}
+
+}  // namespace
+
+Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
+  const Library library = GPUEMU_TRY(load(toolkit));
+  std::string ignored;
+  return run_logged(library, toolkit, job, ignored);
 }
 
 Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job) {
@@ -205,8 +233,16 @@ Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job) {
     left.headers[own.name] = without_host_code(own.text);
     for (const std::string& name : host_headers(own.text)) left.headers[name];
   }
-  left.flags.emplace_back("-default-device");  // For `constexpr` functions, and members of types.
-  return run_nvrtc(toolkit, left);
+  const Library library = GPUEMU_TRY(load(toolkit));
+  std::string log, ignored;
+  auto marked = run_logged(library, toolkit, left, log);
+  if (marked || marked.error().code != ErrorCode::Unsupported) return marked;
+  // Unlike nvcc, NVRTC refuses `constexpr` functions and members of types that only the host calls.
+  left.flags.emplace_back("-default-device");
+  Output output = GPUEMU_TRY(run_logged(library, toolkit, left, ignored));
+  std::string warning = warning_of(library, toolkit, left, log);
+  if (!warning.empty()) output.warnings.push_back(std::move(warning));
+  return output;
 }
 
 }  // namespace gpuemu::compile
