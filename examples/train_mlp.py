@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 
+import gpuemu
 from gpuemu import program, rng, runtime
 
 SIZES, ROWS = (784, 128, 10), 32
@@ -99,6 +100,8 @@ def parsed():
     options = parser.parse_args()
     if options.plant and options.optimizer != options.plant:
         parser.error("--plant adam goes with --optimizer adam")
+    if options.steps < 1:
+        parser.error(f"--steps is {options.steps}, expected 1 or more")
     return options
 
 
@@ -138,4 +141,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except gpuemu.DeviceError as problem:  # No such device, no library.
+        sys.exit(f"train_mlp.py: {problem}")

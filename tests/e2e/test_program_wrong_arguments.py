@@ -1,7 +1,12 @@
 """Graphs, executors and checks tell a wrong argument by its name."""
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from conftest import ROOT
 from test_programs import device, gpuemu, mlp, program, runtime  # noqa: F401
 
 
@@ -45,3 +50,13 @@ def test_a_check_takes_the_inputs_that_a_run_takes(device):
     for inputs in ({"scalars": [0.1, 1.0, 1.0]}, {"scalars": (0.1, 1.0, 1.0)}, {"x": device.zeros((6, 12))}, {"x": np.ones((6, 12), np.float32)}):
         one.run(inputs)
         assert one.check(inputs).passed
+
+
+@pytest.mark.parametrize(("words", "code", "says"), [
+    (["--steps", "0"], 2, "error: --steps is 0, expected 1 or more"), (["--plant", "adam", "--optimizer", "sgd"], 2, "--plant adam goes with --optimizer adam"),
+    (["--steps", "1"], 1, "train_mlp.py: /nowhere.so cannot be loaded"),
+])  # fmt: skip
+def test_the_example_tells_what_is_wrong_in_one_line(words, code, says):
+    ran = subprocess.run([sys.executable, ROOT / "examples/train_mlp.py", *words], capture_output=True, text=True, timeout=60,
+                         env={**os.environ, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_LIBRARY": "/nowhere.so"})
+    assert ran.returncode == code and says in ran.stderr and "Traceback" not in ran.stderr
