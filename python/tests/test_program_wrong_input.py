@@ -27,6 +27,7 @@ def backward(gradient):
     (lambda: program.set_backend(3), TypeError, "backend is of type int, expected a str"),
     (lambda: program.set_backend("emulator", arch=80), TypeError, "arch is of type int, expected a str"),
     (lambda: program.set_backend("emulator", device="x", local=True), TypeError, "device is 'x', expected an integer"),
+    (lambda: program.connect(3), TypeError, "connect: address is of type int, expected the path of a socket"),
     (lambda: program.ones(2, dtype=None), DTypeError, "dtype is None, expected a name such as 'float32'"),
     (lambda: program.cast(x(), None), DTypeError, "dtype is None"),
     (lambda: program.ones(2, name=3), TypeError, "name is of type int, expected a str or None"),

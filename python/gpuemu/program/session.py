@@ -114,6 +114,8 @@ def connect(address: Any = None, *, host: str | None = None, port: int | None = 
     gpuemu.Client has it; start: whether a daemon is started where none answers, by default only without an address.
     host, port: where a daemon of another machine listens (daemon.listen), by TLS; token_file: its token (by default $GPUEMU_TOKEN_FILE),
     beside which lie ca.pem, worker.pem and worker.key, as `gpuemu daemon certs` makes them. Raises gpuemu.ConnectionError."""
+    if not (address is None or isinstance(address, (str, os.PathLike))):
+        raise TypeError(f"connect: address is of type {type(address).__name__}, expected the path of a socket")
     where = None if address is None else os.fspath(address)
     if host is not None or port is not None:
         if address is not None:

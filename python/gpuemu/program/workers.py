@@ -157,7 +157,7 @@ class WorkerPlace(Place):
         if self._owner != os.getpid():
             raise errors.ForkedError("this process was forked from one that had a worker: call gpuemu.program.reset() first")
         if self._is_closed:
-            raise errors.ReleasedError("the worker was disconnected: make the tensors again")
+            raise errors.ReleasedError("disconnect() ended the session: make the tensors again")
         if self._process is not None:
             return
         root = str(pathlib.Path(gpuemu.__file__).parent.parent)
