@@ -7,7 +7,6 @@ import secrets
 import threading
 from typing import Any
 
-import gpuemu
 from gpuemu import arguments
 import gpuemu.program.backends as backends
 from gpuemu.client import network

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from gpuemu import runtime
 from gpuemu.program.plan import BindingPlan

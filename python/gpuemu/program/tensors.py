@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import gpuemu.program.ops.rules as rules
+from gpuemu.program.backward import Edge, OfCallers, leaf, leaf_gradients, number_of, sum_of
 from gpuemu.program.errors import DTypeError, GradError, GraphError, ShapeError
-from gpuemu.program.functions import NAMES, Functions, is_number, number_array
-from gpuemu.program.ops.gradients import Backward
+from gpuemu.program.functions import NAMES, Functions, is_number
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.places import Place
 from gpuemu.program.session import SESSION
-from gpuemu.program.specs import FLOATS, Spec, as_stored, is_float, storage_dtype, text
-from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, call_key, graph_of, held_array, leaves_of, needed
+from gpuemu.program.specs import FLOATS, Spec, is_float, storage_dtype, text
+from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, graph_of, held_array, leaves_of, needed
 from gpuemu.tensors import Array
 
 
@@ -29,32 +29,6 @@ class _Threads(threading.local):
 
 
 _threads = _Threads()
-
-
-class Edge:
-    """How a tensor was made, for its gradient. inputs: values where the gradient needs them; parents: tensors of which one is
-    wanted. gradient: of program.call."""
-
-    __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
-
-    def __init__(self, call: Call, gradient: Callable[..., Any] | None, inputs: Sequence[Tensor], lazies: list[Lazy], outputs: list[Lazy]) -> None:
-        kind = call.kind
-        needs = rules.rule(kind).needs if gradient is None else "io"
-        self.number = call.number
-        self.kind = kind
-        self.attrs = call.attrs
-        self.gradient = gradient
-        self.specs = [outputs[0].spec] if len(outputs) == 1 else [one.spec for one in outputs]
-        self.inputs: list[Lazy | Spec] = lazies if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]  # type: ignore[assignment]
-        self.outputs: list[Lazy | Spec] = outputs if "o" in needs else self.specs  # type: ignore[assignment]
-        self.parents: list[Tensor | tuple[Edge, int] | None] = []
-        parents = self.parents
-        for one in inputs:
-            if one.requires_grad:
-                edge = one._edge
-                parents.append(one if edge is None else (edge, one._index))
-            else:
-                parents.append(None)
 
 
 class Tensor:
@@ -236,19 +210,6 @@ def plain(lazy: Lazy) -> Tensor:
     return made
 
 
-def leaf(value: Any, dtype: str | None, place: Place, what: str = "operand") -> Lazy:
-    """Content from the host."""
-    array, kind = as_stored(value, dtype, what)
-    return Lazy(Spec(array.shape, kind), place, None, 0, place.put(array, kind))
-
-
-def number_of(value: Any, like: Lazy, op: str) -> Lazy:
-    """A number as a value of the dtype and at the place of another one."""
-    dtype, place = like.spec.dtype, like.place
-    number: Lazy = place.number(value, dtype, lambda: leaf(number_array(value, dtype, op), dtype, place))
-    return number
-
-
 class LazyFunctions(Functions):
     """Writes pending calls."""
 
@@ -311,7 +272,7 @@ def TAPE_PLACE() -> Place:
 LAZY = LazyFunctions()
 
 
-def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: Callable[..., Any] | None = None, key: Any = None) -> list[Tensor]:
+def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: OfCallers | None = None, key: Any = None) -> list[Tensor]:
     """Writes an op and, where one of its operands wants a gradient, how to go back. key: tape.call_key() of it."""
     with LOCK:
         lazies, wants = [], False
@@ -331,12 +292,6 @@ def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient
         return made
 
 
-def _parent(one: Tensor) -> Tensor | tuple[Edge, int] | None:
-    if not one.requires_grad:
-        return None
-    return one if one._edge is None else (one._edge, one._index)
-
-
 def backward(root: Tensor, grad: Any) -> None:
     """See Tensor.backward."""
     if not root.requires_grad:
@@ -351,84 +306,9 @@ def backward(root: Tensor, grad: Any) -> None:
             raise ShapeError(f"backward: grad is {text(first.shape)}, expected {text(root.shape)}, the shape of the tensor")
         if first.dtype != root.dtype:
             raise DTypeError(f"backward: grad is {first.dtype}, expected {root.dtype}")
-        found = _leaf_gradients(root, first._lazy)
-        for one, made in found.values():
-            one.grad = plain(made if one.grad is None else _sum(one.grad._lazy, made))
-
-
-def _written(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> list[Lazy]:
-    """What an op makes, without a gradient of it. REQUIRES: LOCK is held."""
-    return TAPE.write(kind, inputs, attrs)[1]
-
-
-def _sum(a: Lazy, b: Lazy) -> Lazy:
-    return _written("add", (a, b), {})[0]
-
-
-def _leaf_gradients(root: Tensor, first: Lazy) -> dict[int, tuple[Tensor, Lazy]]:
-    """The gradient of each leaf. Nothing outside has changed when this fails."""
-    leaves: dict[int, tuple[Tensor, Lazy]] = {}
-    arrived: dict[int, tuple[Edge, list[Lazy | None]]] = {}  # By number: what was written last has all its gradients.
-
-    def add(parent: Tensor | tuple[Edge, int], made: Lazy) -> None:
-        if type(parent) is not tuple:
-            so_far = leaves.get(id(parent))
-            leaves[id(parent)] = (parent, made if so_far is None else _sum(so_far[1], made))  # type: ignore[assignment]
-            return
-        edge, index = parent
-        found = arrived.get(edge.number)
-        if found is None:
-            found = arrived[edge.number] = edge, [None] * len(edge.specs)
-        slots = found[1]
-        before = slots[index]
-        slots[index] = made if before is None else _sum(before, made)
-
-    start = _parent(root)
-    assert start is not None
-    add(start, first)
-    while arrived:
-        edge, dys = arrived.pop(max(arrived))
-        for parent, made in zip(edge.parents, _of_edge(edge, dys, root._lazy.place)):
-            if parent is not None and made is not None:
-                add(parent, made)
-    if not leaves:
-        raise GradError("backward: no leaf that the tensor was computed from requires a gradient")
-    return leaves
-
-
-def _of_edge(edge: Edge, dys: Sequence[Lazy | None], place: Place) -> list[Lazy | None]:
-    """The gradients of the inputs of one op."""
-    whole: Any = dys
-    if None in dys:
-        whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.specs)]
-    if edge.gradient is not None:
-        return _of_callers(edge, whole)
-    gradient = rules.rule(edge.kind).gradient
-    if gradient is None:
-        raise GradError(f"backward: {edge.kind.removeprefix(rules.RAW)} has no gradient; give call() one with gradient=")
-    wanted = [one is not None for one in edge.parents]
-    return gradient(Backward(_written, edge.inputs, edge.outputs, edge.attrs, whole, lambda value, like: number_of(value, like, edge.kind), wanted))
-
-
-def _of_callers(edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
-    """As the function that call() was given makes them, of tensors."""
-    assert edge.gradient is not None
-    with TAPE.at(None):
-        made = edge.gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)])
-    return [None if one is None else one._lazy for one in _checked(edge, made)]
-
-
-def _checked(edge: Edge, made: Any) -> Sequence[Any]:
-    what = f"backward: the gradient of {edge.kind.removeprefix(rules.RAW)} returns"
-    if not isinstance(made, (list, tuple)):
-        raise GradError(f"{what} {made!r}, expected a list: a tensor or None for each input")
-    if len(made) != len(edge.inputs):
-        raise GradError(f"{what} {len(made)} tensors, expected {len(edge.inputs)}: one for each input, or None")
-    for index, (one, given) in enumerate(zip(made, edge.inputs)):
-        spec = given.spec if isinstance(given, Lazy) else given
-        if one is not None and (not isinstance(one, Tensor) or one.spec != spec):
-            raise GradError(f"{what} {one!r} for input {index}, expected a tensor {spec}")
-    return made
+        start = root if root._edge is None else (root._edge, root._index)
+        for one, made in leaf_gradients(start, first._lazy):
+            one.grad = plain(made if one.grad is None else sum_of(one.grad._lazy, made))
 
 
 class _without_grad:
@@ -450,6 +330,29 @@ def no_grad() -> _without_grad:
     return _without_grad()
 
 
+def _of_callers(gradient: Callable[..., Any]) -> OfCallers:
+    """The function that call() was given, of values instead of tensors."""
+    def of_values(edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
+        with TAPE.at(None):
+            made = gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)])
+        return [None if one is None else one._lazy for one in _checked(edge, made)]
+
+    return of_values
+
+
+def _checked(edge: Edge, made: Any) -> Sequence[Any]:
+    what = f"backward: the gradient of {edge.kind.removeprefix(rules.RAW)} returns"
+    if not isinstance(made, (list, tuple)):
+        raise GradError(f"{what} {made!r}, expected a list: a tensor or None for each input")
+    if len(made) != len(edge.inputs):
+        raise GradError(f"{what} {len(made)} tensors, expected {len(edge.inputs)}: one for each input, or None")
+    for index, (one, given) in enumerate(zip(made, edge.inputs)):
+        spec = given.spec if isinstance(given, Lazy) else given
+        if one is not None and (not isinstance(one, Tensor) or one.spec != spec):
+            raise GradError(f"{what} {one!r} for input {index}, expected a tensor {spec}")
+    return made
+
+
 def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, *, outputs: Sequence[Any] | None = None,
          gradient: Callable[..., Any] | None = None) -> Any:  # fmt: skip
     """Calls a built-in or registered op directly. outputs: [(shape, dtype)], for an op that cannot infer them. gradient(grads, inputs,
@@ -459,7 +362,7 @@ def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, 
 
     class Raw(LazyFunctions):
         def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Tensor]:
-            return applied(kind, inputs, attrs, gradient)
+            return applied(kind, inputs, attrs, None if gradient is None else _of_callers(gradient))
 
     made = Raw().raw(kind, inputs, attrs, outputs)
     return made[0] if len(made) == 1 else tuple(made)
