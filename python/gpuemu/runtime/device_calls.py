@@ -88,6 +88,24 @@ class DeviceCalls(library.Unique):
             if problem.code != "Launch":
                 raise
             said = str(problem)
+        self._tell_faults(said)
+
+    def _download(self, stream: Stream, to: int, address: int, nbytes: int) -> None:
+        """Copies to the host behind the work of the stream, and waits: _check_on() and _wait_for() in one, as every result is read by it."""
+        context, functions, handle, said = self._context, self._library, stream.handle, ""
+        entered = context.enter()
+        try:
+            code = functions.gpuemu_memory_download(entered, to, address, nbytes, handle) or functions.gpuemu_stream_synchronize(entered, handle)
+            if code == errors.LAUNCH:
+                said = functions.last_error()
+            elif code:
+                self._check_using((stream,), functions.check, code)
+        finally:
+            context.leave()
+        self._tell_faults(said)
+
+    def _tell_faults(self, said: str) -> None:
+        """Raises what kernels did before a wait, which said this of them if anything."""
         faults = [one for one in self._take_findings() if not one.is_note]
         if faults and self._captures == 0:
             # What was told now is not told by the next wait again.

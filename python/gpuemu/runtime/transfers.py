@@ -103,6 +103,7 @@ def downloaded(stream: Any, address: int, shape: tuple[int, ...], dtype: str) ->
         # The shorter way to the address is closed to types that are not NumPy's own.
         seen: Any = whole
         to = whole.__array_interface__["data"][0] if dtype == "bfloat16" else ctypes.addressof(ctypes.c_byte.from_buffer(seen))
-        device._check_on(stream, "gpuemu_memory_download", to, address, whole.nbytes)
-    device._wait_for(stream)
+        device._download(stream, to, address, whole.nbytes)
+    else:
+        device._wait_for(stream)
     return whole
