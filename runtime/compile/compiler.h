@@ -36,7 +36,7 @@ Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job);
 
 /// Compiles the source with NVRTC without its host code and host headers (host_code.h). If that
 /// fails, compiles functions without __device__ as device functions, with a warning if a kernel
-/// uses any. If that fails too, returns the error of run_nvrtc().
+/// uses any. Fails if that cannot be compiled either.
 Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job);
 
 /// Returns for example "13.0"; Unavailable if the library cannot be loaded.
