@@ -144,6 +144,28 @@ std::shared_ptr<std::mutex> turn_of(const std::string& file) {
   return turn;
 }
 
+/// The header at which the compiler stopped, before it saw what the source is; "" for none.
+std::string missing_header(const Error& error) {
+  const std::string& text = error.message;
+  constexpr std::string_view kNvrtc = "cannot open source file \"", kHost = "fatal error: ";
+  if (const size_t at = text.find(kNvrtc); at != std::string::npos) {
+    const size_t begin = at + kNvrtc.size();
+    return text.substr(begin, text.find('"', begin) - begin);
+  }
+  const size_t end = text.find(": No such file or directory"), at = text.rfind(kHost, end);
+  if (end == std::string::npos || at == std::string::npos) return "";
+  return text.substr(at + kHost.size(), end - at - kHost.size());
+}
+
+/// Where a header was missing, with what the source says once code of the host is taken out of it:
+/// the reason may be there.
+Error with_second(const Error& first, const Error& second) {
+  const std::string header = missing_header(first);
+  const bool tells_more = !header.empty() && missing_header(second) != header;
+  return error(ErrorCode::Compile, "{}{}", first.message,
+               tells_more ? fmt::format("\n{}{}", kWithoutHost, second.message) : "");
+}
+
 Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& compiler,
                             CompilerChoice wanted) {
   if (job.cancel != nullptr && *job.cancel) {
@@ -156,10 +178,12 @@ Result<Output> run_compiler(const Toolkit& toolkit, const Job& job, Compiler& co
   auto without_host = compile::run_nvrtc_without_host(toolkit, job);
   if (without_host) return without_host;
   if (wanted == CompilerChoice::Nvrtc || toolkit.nvcc.empty()) {
-    return error(ErrorCode::Compile, "{}", output.error().message);
+    return with_second(output.error(), without_host.error());
   }
   compiler.name = "nvcc";
-  return compile::run_nvcc(toolkit, job);
+  auto by_nvcc = compile::run_nvcc(toolkit, job);
+  if (by_nvcc || by_nvcc.error().code != ErrorCode::Compile) return by_nvcc;
+  return with_second(by_nvcc.error(), without_host.error());
 }
 
 bool has_word(std::string_view text, std::string_view word) {

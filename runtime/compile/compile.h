@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/result.h"
@@ -33,6 +34,10 @@ struct CompileRequest {
   /// and finishes its compilation first. Must outlive the request.
   const std::atomic<bool>* cancel = nullptr;
 };
+
+/// Stands in an error about a missing header, in front of what is wrong in the source without code
+/// of the host.
+inline constexpr std::string_view kWithoutHost = "without code of the host: ";
 
 struct CompiledModule {
   std::string ptx;

@@ -431,4 +431,18 @@ std::vector<std::string> host_headers(const std::string& source) {
   return names;
 }
 
+bool has_device_types(const std::string& header) {
+  constexpr auto kFolders = std::to_array<std::string_view>({"torch/", "ATen/", "c10/"});
+  return header.starts_with("cublas") || header == "cudnn.h" ||
+         std::ranges::any_of(kFolders, [&](auto folder) { return header.starts_with(folder); });
+}
+
+std::string device_types_of_host(const std::string& source) {
+  const bool uses = std::ranges::any_of(names_in(source), [](const Name& name) {
+    return name.text == "half" || name.text == "half2" || name.text.starts_with("__half") ||
+           name.text.starts_with("nv_bfloat16") || name.text.starts_with("__nv_bfloat16");
+  });
+  return uses ? "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" : "";
+}
+
 }  // namespace gpuemu::compile

@@ -60,6 +60,18 @@ TEST(HostCode, LeavesWhatDeviceCodeMayNeedAndEveryLineInItsPlace) {
   EXPECT_EQ(std::ranges::count(left, '\n'), std::ranges::count(std::string(kExtension), '\n'));
 }
 
+TEST(HostCode, KnowsWhichHeadersOfTheHostBringTypesOfTheDevice) {
+  using compile::device_types_of_host;
+  EXPECT_TRUE(compile::has_device_types("cublas_v2.h") &&
+              compile::has_device_types("torch/extension.h"));
+  EXPECT_FALSE(compile::has_device_types("vector"));
+  EXPECT_EQ(device_types_of_host("__global__ void k(float* x, int half_of_it) {}"), "");
+  for (const char* uses : {"__global__ void k(half* x) {}", "typedef __nv_bfloat16 real;",
+                           "__half2 two;", "using T = nv_bfloat162;"}) {
+    EXPECT_NE(device_types_of_host(uses).find("cuda_bf16.h"), std::string::npos) << uses;
+  }
+}
+
 TEST(HostCode, LeavesATextWhoseBracketsDoNotMatchAsItIs) {
   for (const std::string text :
        {"void f() {", "}", "int a = (1;", "void f() { std::vector<int> x;"}) {
@@ -108,12 +120,33 @@ TEST_P(CompileHostCode, KernelsOfAnExtensionCompileWithoutItsHeaders) {
   EXPECT_NE(module->ptx.find("ext.cu"), std::string::npos);
 }
 
+TEST_P(CompileHostCode, LinesOfHeadersAreInTheFoldersOfTheHeaders) {
+  write("parts/own.cuh", "#include <vector>\n\n__device__ float own(float* x) { return x[9]; }\n");
+  write(
+      "ext.cu",
+      "#include <torch/types.h>\n#include \"parts/own.cuh\"\n__global__ void k(float* x) { x[0] = "
+      "own(x); }\n");
+  const auto module = compile_source(request({"k"}, "ext.cu"));
+  ASSERT_TRUE(module) << module.error().message;
+  const std::string path = std::filesystem::weakly_canonical(folder_ / "parts/own.cuh").string();
+  EXPECT_NE(module->ptx.find("\"" + path + "\""), std::string::npos) << module->ptx;
+}
+
+TEST_P(CompileHostCode, HeadersOfTheHostBringTheTypesThatTheyBringElsewhere) {
+  write("own.h", "#include <cublas_v2.h>\n#include <cudnn.h>\ntypedef __nv_bfloat16 real;\n");
+  write("ext.cu", "#include \"own.h\"\n__global__ void k(real* x, half* y) { x[0] = x[1]; }\n");
+  const auto module = compile_source(request({"k"}, "ext.cu"));
+  ASSERT_TRUE(module) << module.error().message;
+}
+
 TEST_P(CompileHostCode, WhatDeviceCodeLacksIsToldAsIfNothingHadBeenTaken) {
   write("bad.cu", "#include <torch/types.h>\n__global__ void k(at::Half* x) { *x = 1; }\n");
   const auto module = compile_source(request({"k"}, "bad.cu"));
   ASSERT_FALSE(module);
-  EXPECT_NE(module.error().message.find("torch/types.h"), std::string::npos)
-      << module.error().message;
+  const std::string message = module.error().message;
+  const size_t header = message.find("torch/types.h");
+  ASSERT_NE(header, std::string::npos) << message;
+  EXPECT_NE(message.find("bad.cu(2): error", header), std::string::npos) << message;
 }
 
 INSTANTIATE_TEST_SUITE_P(Nvrtc, CompileHostCode, testing::Values(CompilerChoice::Nvrtc));

@@ -93,7 +93,7 @@ std::vector<IncludedText> included_texts(const std::string& path, const std::str
                                          const std::vector<std::string>& include_dirs) {
   std::vector<IncludedText> texts;
   for (Pending& file : all_included({path, source}, include_dirs)) {
-    texts.push_back({std::move(file.name), std::move(file.source)});
+    texts.push_back({std::move(file.name), std::move(file.source), file.path.string()});
   }
   return texts;
 }

@@ -20,6 +20,7 @@ std::vector<std::string> included_files(const std::string& path, const std::stri
 struct IncludedText {
   std::string name;  ///< The spelling in the #include.
   std::string text;
+  std::string path;  ///< Absolute.
 };
 /// Returns the contents of these files.
 std::vector<IncludedText> included_texts(const std::string& path, const std::string& source,

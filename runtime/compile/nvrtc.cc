@@ -226,13 +226,18 @@ Result<Output> run_nvrtc(const Toolkit& toolkit, const Job& job) {
 Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job) {
   Job left = job;
   left.source = without_host_code(job.source);
-  for (const std::string& name : host_headers(job.source)) left.headers[name];
+  std::vector<std::string> hosts = host_headers(job.source);
   std::vector<std::string> folders = job.include_dirs;
   std::ranges::copy(include_dirs_of(job.flags), std::back_inserter(folders));
+  std::string types = device_types_of_host(job.source);
   for (const IncludedText& own : included_texts(job.path, job.source, folders)) {
-    left.headers[own.name] = without_host_code(own.text);
-    for (const std::string& name : host_headers(own.text)) left.headers[name];
+    // NVRTC takes the name of a header for one in the working folder.
+    left.headers[own.name] =
+        fmt::format("#line 1 \"{}\"\n", own.path) + without_host_code(own.text);
+    std::ranges::copy(host_headers(own.text), std::back_inserter(hosts));
+    if (types.empty()) types = device_types_of_host(own.text);
   }
+  for (const std::string& name : hosts) left.headers[name] = has_device_types(name) ? types : "";
   const Library library = GPUEMU_TRY(load(toolkit));
   std::string log, ignored;
   auto marked = run_logged(library, toolkit, left, log);
