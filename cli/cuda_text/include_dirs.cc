@@ -1,6 +1,7 @@
 #include "cli/cuda_text/include_dirs.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include <fmt/core.h>
@@ -32,6 +33,33 @@ bool is_found(const fs::path& beside, const std::string& header,
   if (fs::exists(beside / header, failed)) return true;
   return std::ranges::any_of(
       dirs, [&](const std::string& dir) { return fs::exists(fs::path(dir) / header, failed); });
+}
+
+/// Whether every compiler has a header of this name: a file of that name elsewhere is another one.
+bool is_of_toolkit(const std::string& header) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"assert.h", "complex.h", "ctype.h", "errno.h", "float.h", "limits.h", "math.h", "stdarg.h",
+       "stdbool.h", "stddef.h", "stdint.h", "stdio.h", "stdlib.h", "string.h", "time.h"});
+  return header.find_first_of("./") == std::string::npos || header.starts_with("cu") ||
+         std::ranges::find(kNames, header) != kNames.end();
+}
+
+/// Adds the nearest folder above that has the header: `folder` may be a part of a program.
+void add_folder_above(const fs::path& folder, const std::string& header,
+                      std::vector<std::string>& dirs) {
+  constexpr int kAboveMax = 3;
+  if (is_of_toolkit(header)) return;
+  std::error_code failed;
+  fs::path above = folder.parent_path();
+  for (int level = 0; level < kAboveMax && above.has_relative_path(); ++level) {
+    for (const char* below : {"include", "src", ""}) {
+      if (!fs::is_regular_file(above / below / header, failed)) continue;
+      add_existing(folder, (above / below).string(), dirs);
+      return;
+    }
+    if (fs::exists(above / ".git", failed)) return;
+    above = above.parent_path();
+  }
 }
 
 std::vector<std::string> headers_in(const std::string& text) {
@@ -103,6 +131,8 @@ void add_include_dirs(const fs::path& folder, const std::string& source,
         });
         if (here != headers.end()) {
           add_existing(folder, here->substr(0, here->size() - header.size()), dirs);
+        } else {
+          add_folder_above(folder, header, dirs);
         }
       }
       const std::string file = file_of(beside, header, dirs);

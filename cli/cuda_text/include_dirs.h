@@ -11,8 +11,9 @@ namespace gpuemu::cli {
 /// as absolute paths, each once.
 std::vector<std::string> include_dirs_of_build(const std::filesystem::path& folder);
 
-/// Adds to `dirs` those folders of `headers` that `source` and its includes need to find their
-/// headers. `headers` are files below `folder`, relative to it.
+/// Adds to `dirs` the folders that `source` and its includes need to find their headers: folders of
+/// `headers`, or above `folder` up to the root of the repository. `headers` are files below
+/// `folder`, relative to it.
 void add_include_dirs(const std::filesystem::path& folder, const std::string& source,
                       const std::vector<std::string>& headers, std::vector<std::string>& dirs);
 

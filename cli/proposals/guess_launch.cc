@@ -8,6 +8,7 @@
 
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/types.h"
+#include "cli/proposals/coordinates.h"
 #include "cli/proposals/host_names.h"
 
 namespace gpuemu::cli {
@@ -16,7 +17,7 @@ namespace {
 // Blocks of a kernel that walks through its data whatever their number: so few that with the sizes
 // that are tried it takes several steps.
 constexpr int64_t kBlocksEnough = 4;
-constexpr int64_t kThreadsMax = 1024;
+constexpr int64_t kThreadsMax = 1024, kThreadsUsual = 256;
 constexpr int64_t kWarp = 32;
 
 bool is_number(const std::string& text) {
@@ -34,6 +35,13 @@ std::string product(const std::vector<std::string>& factors) {
   return text;
 }
 
+/// "2048" of "256" and 8, "n * 8" of "n".
+std::string times(const std::string& text, int64_t factor) {
+  if (factor == 1) return text;
+  if (!is_number(text)) return fmt::format("{} * {}", text, factor);
+  return std::to_string(std::stoll(text) * factor);
+}
+
 /// As many blocks as are enough, of a launch that names a number of them.
 void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedLaunch& launch) {
   if (launch.grid.size() != 1 || !is_number(launch.grid[0])) return;
@@ -42,22 +50,6 @@ void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedL
   if (dims.empty()) return;
   launch.grid = {
       fmt::format("min({}, cdiv({}, {}))", kBlocksEnough, product(dims), product(launch.block))};
-}
-
-std::string without_space(const std::string& text) {
-  std::string out;
-  for (const char letter : text) {
-    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) {
-      out += letter;
-    }
-  }
-  return out;
-}
-
-/// Whether the text, which has no space, divides something by the threads of a warp.
-bool has_warps(const std::string& text) {
-  return std::ranges::any_of(std::array{"/32", "/warpSize", ">>5", "/WARP_SIZE"},
-                             [&](const char* one) { return text.find(one) != std::string::npos; });
 }
 
 /// Threads that an array in shared memory has room for, of one that threadIdx.x indexes.
@@ -124,6 +116,13 @@ BlockTile tile_of(const std::string& body, const Definitions& known) {
   return all_threads <= kThreadsMax ? tile : BlockTile();
 }
 
+/// "THREADS", "BLOCK_SIZE", "BlockSize", "kNumThreads": what programs call the threads of a block.
+bool names_threads(const std::string& name) {
+  static const RE2 kThreads(
+      R"((?i)k?(?:num_?|n_?)?(?:threads|block|block_?size|block_?dim|threads_?per_?block))");
+  return RE2::FullMatch(name, kThreads);
+}
+
 std::vector<std::string> guessed_block(const SourceKernel& source, const Definitions& known,
                                        bool plane) {
   static const RE2 kBounds(R"(__launch_bounds__\s*\(\s*([^,)]+))");
@@ -136,20 +135,52 @@ std::vector<std::string> guessed_block(const SourceKernel& source, const Definit
     const auto number = number_of(bounds, known);
     if (number && *number > 0 && *number <= kThreadsMax) return {std::to_string(*number)};
   }
-  for (const char* name :
-       {"THREADS", "BLOCK_SIZE", "BLOCK", "blockSize", "BLOCKSIZE", "NUM_THREADS"}) {
-    if (const auto number = known.constants.contains(name) ? number_of(name, known) : std::nullopt;
-        number && *number >= 32 && *number <= kThreadsMax) {
+  for (const auto& [name, value] : known.constants) {
+    if (!names_threads(name)) continue;
+    if (const auto number = number_of(name, known);
+        number && *number >= kWarp && *number <= kThreadsMax) {
       return {std::to_string(*number)};
     }
   }
   if (const auto number = threads_of_shared(source.body, known)) return {std::to_string(*number)};
-  return {"256"};
+  return {std::to_string(kThreadsUsual)};
 }
 
-std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const SourceKernel& source,
+/// With numbers for what only the caller of the host code knows of its block, which its grid is
+/// often computed from. `known` has the values of the instance.
+HostLaunch with_threads(const HostLaunch& host, const SourceKernel& source,
+                        const Definitions& known, const ProposedKernel& kernel) {
+  static const RE2 kName(R"([A-Za-z_]\w*)");
+  const HostNames names(host, source, known, kernel);
+  const std::vector<std::string> guess = guessed_block(source, known, host.block.size() > 1);
+  HostLaunch out = host;
+  for (size_t axis = 0; axis < host.block.size(); ++axis) {
+    const std::string& text = host.block[axis];
+    std::vector<std::string> unknown;
+    static_cast<void>(names.text_of(text, unknown));
+    for (const std::string& name : unknown) {
+      const bool is_whole = name == text || guess.size() == 1;
+      // Else all threads, of which an axis is a part: "block_size / 32".
+      out.locals.try_emplace(
+          name, is_whole && axis < guess.size() ? guess[axis] : std::to_string(kThreadsUsual));
+    }
+    // A variable whose value is that of something else than a variable: "size = chosen.value".
+    const auto local = host.locals.find(text);
+    const bool is_other = local != host.locals.end() && !unknown.empty() &&
+                          local->second.find('.') != std::string::npos && axis < guess.size();
+    if (is_other && RE2::FullMatch(text, kName)) out.locals[text] = guess[axis];
+  }
+  return out;
+}
+
+std::optional<ProposedLaunch> launch_from_host(const HostLaunch& written,
+                                               const SourceKernel& source,
                                                const SourceContext& context,
+                                               const Instance& instance,
                                                const ProposedKernel& kernel) {
+  Definitions known = context.definitions;
+  for (const auto& [name, value] : instance.values) known.constants[name] = value;
+  const HostLaunch host = with_threads(written, source, known, kernel);
   const HostNames names(host, source, context.definitions, kernel);
   ProposedLaunch made;
   for (const std::string& size : host.grid) {
@@ -181,7 +212,9 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& host, const Sou
     }
   }
   made.origin = fmt::format("{}:{}", host.file, host.line);
-  made.follows = names.computed(made.block);
+  std::vector<std::string> texts = made.block;
+  texts.push_back(made.shared);
+  made.follows = names.computed(texts);
   limit_grid(source.body, kernel, made);
   return made;
 }
@@ -201,60 +234,6 @@ void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKer
     if (number.ends_with(".")) number += "0";
     param->values = "[" + number + "]";
   }
-}
-
-/// A variable of the body that a coordinate of the grid makes, and what it is compared with.
-struct Coordinate {
-  std::string bound;         ///< In the kernel's names; "" where it is compared with nothing.
-  bool uses_thread = false;  ///< threadIdx of the same axis is part of it.
-  bool is_warp = false;      ///< It is divided by the size of a warp.
-};
-
-/// The text behind "name <" or "name >=" up to the end of the comparison.
-std::string bound_of(const std::string& body, const std::string& name) {
-  const std::string pattern =
-      R"((?:^|[^\w.]))" + name + R"(\s*(?:\+\s*\w+\s*)?(?:<|>=)\s*([^;&|?{}<>=]+))";
-  re2::StringPiece rest(body);
-  std::string found;
-  while (RE2::FindAndConsume(&rest, pattern, &found)) {
-    // Up to the bracket that the comparison stands in.
-    int depth = 0;
-    for (size_t at = 0; at < found.size(); ++at) {
-      if (found[at] == '(') ++depth;
-      if (found[at] == ')' && --depth < 0) {
-        found.resize(at);
-        break;
-      }
-    }
-    if (!trimmed(found).empty()) return trimmed(found);
-  }
-  return {};
-}
-
-std::optional<Coordinate> coordinate_of(
-    const std::string& body, char axis,
-    const std::function<std::optional<std::string>(const std::string&)>& in_sizes) {
-  const std::string block = fmt::format("blockIdx.{}", axis);
-  const std::string thread = fmt::format("threadIdx.{}", axis);
-  if (body.find(block) == std::string::npos) return std::nullopt;
-  static const RE2 kDefinition(R"((\w+)\s*=\s*([^;,]*(?:\([^;]*?\)[^;,]*)*)[;,])");
-  Coordinate first;
-  re2::StringPiece rest(body);
-  std::string name, value;
-  while (RE2::FindAndConsume(&rest, kDefinition, &name, &value)) {
-    if (value.find(block) == std::string::npos) continue;
-    Coordinate one;
-    one.uses_thread = value.find(thread) != std::string::npos;
-    one.is_warp = has_warps(without_space(value));
-    first.uses_thread = first.uses_thread || one.uses_thread;
-    const std::string bound = bound_of(body, name);
-    if (bound.empty()) continue;
-    if (const auto text = in_sizes(bound)) {
-      one.bound = *text;
-      return one;
-    }
-  }
-  return first;
 }
 
 /// Bytes of an element; of a type that is not known by its name, the widest that is usual.
@@ -370,8 +349,10 @@ std::vector<std::string> usual_grid(const std::vector<std::string>& dims,
   return {fmt::format("cdiv({}, {})", product(dims), product(block))};
 }
 
-ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& instance,
+ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel) {
+  SourceKernel source = original;
+  source.body = with_plain_threads(original.body);
   Definitions known = definitions;
   for (const auto& [name, value] : instance.values) known.constants[name] = value;
   const auto in_sizes = [&](const std::string& written) {
@@ -387,13 +368,15 @@ ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& inst
   constexpr std::array kAxes = {'x', 'y', 'z'};
   bool known_axes = true;
   for (const char axis : kAxes) {
-    const auto place = coordinate_of(source.body, axis, in_sizes);
+    const auto place = coordinate_of(source.body, axis, known, in_sizes);
     if (!place) break;
     const size_t index = made.grid.size();
     const std::string threads = index < elements.size() ? elements[index] : "1";
     if (!place->bound.empty() && (place->uses_thread || place->is_warp)) {
+      const std::string all = times(threads, place->each);
       made.grid.push_back(place->is_warp ? fmt::format("cdiv({} * 32, {})", place->bound, threads)
-                                         : fmt::format("cdiv({}, {})", place->bound, threads));
+                                         : fmt::format("cdiv({}, {})", place->bound, all));
+      made.each = std::max(made.each, place->each);
     } else if (!place->bound.empty() && !row_per_block) {
       made.grid.push_back(place->bound);
     } else if (row_per_block && axis == 'x' && dims.size() == 1) {
@@ -427,9 +410,12 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
   std::vector<ProposedLaunch> all;
   for (const HostLaunch* host : instance.launches) {
     take_values(*host, source, kernel);
-    if (auto made = launch_from_host(*host, source, context, kernel)) all.push_back(*made);
+    if (auto made = launch_from_host(*host, source, context, instance, kernel))
+      all.push_back(*made);
   }
   all.push_back(launch_from_body(source, instance, context.definitions, kernel));
+  // Also of launches that host code writes.
+  for (ProposedLaunch& one : all) one.each = all.back().each;
   kernel.computed = computed_sizes(source.body, context.definitions, kernel);
   // A block for each row, where the text leaves it open.
   const std::vector<std::string> dims = kernel.dims();

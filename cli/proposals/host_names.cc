@@ -2,12 +2,21 @@
 
 #include <algorithm>
 
+#include "cli/cuda_text/cpp_text.h"
+
 namespace gpuemu::cli {
 namespace {
 
 constexpr char kKept = '@';  // In front of names that are not to be replaced any more.
 
 Term name_term(const std::string& name) { return {Term::Kind::Name, name, 0, {}}; }
+
+/// Whether something in `term` is divided by `name`.
+bool divides(const Term& term, const std::string& name) {
+  const bool is_quotient = (term.text == "/" || term.text == "cdiv") && term.parts.size() == 2;
+  if (is_quotient && term.parts[1].text == name) return true;
+  return std::ranges::any_of(term.parts, [&](const Term& part) { return divides(part, name); });
+}
 
 }  // namespace
 
@@ -28,7 +37,20 @@ HostNames::HostNames(const HostLaunch& launch, const SourceKernel& source,
   }
 }
 
-std::map<std::string, Term> HostNames::computed_terms(const std::vector<std::string>& block) const {
+bool HostNames::is_tile(const std::string& param, const std::vector<std::string>& launch) const {
+  if (std::ranges::any_of(launch, [&](const std::string& text) {
+        return find_word(text, param) != std::string::npos;
+      })) {
+    return true;
+  }
+  return std::ranges::any_of(passed_, [&](const auto& other) {
+    const auto plain = resolved(other.second, meaning(other.first));
+    return other.first != param && plain && divides(*plain, kKept + param);
+  });
+}
+
+std::map<std::string, Term> HostNames::computed_terms(
+    const std::vector<std::string>& launch) const {
   std::map<std::string, Term> terms;
   for (const auto& [param, term] : passed_) {
     auto plain = resolved(term, meaning(param));
@@ -37,15 +59,16 @@ std::map<std::string, Term> HostNames::computed_terms(const std::vector<std::str
     const bool is_told = std::ranges::all_of(names, [&](const std::string& name) {
       return name.starts_with(kKept) && name.substr(1) != param;
     });
-    const bool is_of_block = std::ranges::find(block, param) != block.end();
-    if (is_told && (!names.empty() || is_of_block)) terms.emplace(param, *std::move(plain));
+    if (is_told && (!names.empty() || is_tile(param, launch))) {
+      terms.emplace(param, *std::move(plain));
+    }
   }
   return terms;
 }
 
 std::map<std::string, std::string> HostNames::computed(
-    const std::vector<std::string>& block) const {
-  const std::map<std::string, Term> terms = computed_terms(block);
+    const std::vector<std::string>& launch) const {
+  const std::map<std::string, Term> terms = computed_terms(launch);
   std::map<std::string, std::string> texts;
   for (const auto& [param, term] : terms) {
     auto plain = resolved(term, [&](const std::string& name) -> std::optional<Term> {

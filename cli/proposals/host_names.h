@@ -19,8 +19,9 @@ class HostNames {
             const ProposedKernel& kernel);
 
   /// Sizes that host code computes from others that it passes, without those that are one of them.
-  /// A number counts where `block` has the parameter: others are those of an example.
-  std::map<std::string, std::string> computed(const std::vector<std::string>& block) const;
+  /// A number counts where it is the size of a tile: `launch`, the texts of block and shared
+  /// memory, has the parameter, or another size is divided by it. Others are those of an example.
+  std::map<std::string, std::string> computed(const std::vector<std::string>& launch) const;
 
   /// In the kernel's names; other names of the host become sizes of the grid.
   std::optional<std::string> text_of(const std::string& written,
@@ -30,7 +31,8 @@ class HostNames {
   /// What names in the argument of `param` mean; its own name tells nothing.
   Meaning meaning(const std::string& param = {}) const;
   /// Each size whose argument is made of other sizes and of numbers alone.
-  std::map<std::string, Term> computed_terms(const std::vector<std::string>& block) const;
+  std::map<std::string, Term> computed_terms(const std::vector<std::string>& launch) const;
+  bool is_tile(const std::string& param, const std::vector<std::string>& launch) const;
 
   const HostLaunch& launch_;
   const Definitions& definitions_;

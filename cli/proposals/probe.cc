@@ -95,7 +95,7 @@ void add_finding(const DeviceFinding& finding, const ProbeCall& call, ProbeSeen&
   const auto tensor = std::ranges::find(call.tensors, finding.tensor, &ProbeTensor::name);
   const bool is_beyond = finding.kind == DeviceFindingKind::OutOfBounds &&
                          tensor != call.tensors.end() && tensor->room == tensor->elements;
-  seen.problem = is_beyond ? fmt::format("it leaves the {} elements that '{}' has in a trial",
+  seen.problem = is_beyond ? fmt::format("it goes past the {} elements that '{}' has in a trial",
                                          tensor->elements, tensor->name)
                            : finding.message;
 }

@@ -2,6 +2,7 @@
 // goes, and whether it goes wrong.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -80,7 +81,9 @@ class Probe {
   /// that the module lacks or that has another size; Timeout when all launches together have taken
   /// kProbeTimeMax.
   Result<ProbeSeen> run(const ProbeCall& call);
-  bool is_out_of_time() const { return spent_ >= kProbeTimeMax; }
+  bool is_out_of_time() const { return spent_ >= limit_; }
+  /// All launches from now on may take no more than this.
+  void allow(std::chrono::nanoseconds more) { limit_ = std::min(limit_, spent_ + more); }
 
  private:
   Probe(std::unique_ptr<Device> device, ModuleId module)
@@ -91,7 +94,7 @@ class Probe {
 
   std::unique_ptr<Device> device_;
   ModuleId module_;
-  std::chrono::nanoseconds spent_{0};
+  std::chrono::nanoseconds spent_{0}, limit_{kProbeTimeMax};
   /// What tensors hold; made once for many launches.
   std::map<std::tuple<ProbeTensor, size_t, uint32_t>, std::vector<std::byte>> images_;
 };

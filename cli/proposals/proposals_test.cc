@@ -8,7 +8,6 @@
 #include "cli/proposals/memory_rules.h"
 #include "cli/proposals/propose.h"
 #include "cli/proposals/require.h"
-#include "cli/proposals/sizes.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -133,6 +132,71 @@ int main() { int n = 50000; add<<<(n + 255) / 256, 256>>>(x, n, n); })");
   EXPECT_TRUE(sample.launch().follows.empty());
 }
 
+TEST(Propose, TakesTheTilesThatOthersAreDividedByOrSharedMemoryHas) {
+  const auto kernel = only(R"(
+__global__ void mix(const float* q, float* o, int length, int width, int blocks, int steps,
+                    int keys, int rows, int limit) {}
+void run(const float* q, float* o, int length, int width) {
+  const int keys = 32; const int rows = 16; const int limit = 99;
+  const int blocks = ceil((float)length / keys), steps = ceil((float)length / rows);
+  mix<<<4, keys, rows * width * sizeof(float)>>>(q, o, length, width, blocks, steps, keys, rows,
+                                                 limit);
+})");
+  const std::map<std::string, std::string> expected = {{"blocks", "cdiv(length, 32)"},
+                                                       {"steps", "cdiv(length, 16)"},
+                                                       {"keys", "32"},
+                                                       {"rows", "16"}};
+  EXPECT_EQ(kernel.launch().follows, expected);
+}
+
+TEST(Propose, PutsANumberOfThreadsIntoAGridThatIsComputedFromIt) {
+  const auto kernel = only(R"(
+__global__ void rows(const float* x, float* y, int n, int m) {
+  auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  int row = blockIdx.x * warp.meta_group_size() + warp.meta_group_rank();
+}
+void run(const float* x, float* y, int n, int m, int block_size) {
+  const int grid_size = ceil_div(32 * n, block_size);
+  rows<<<grid_size, block_size>>>(x, y, n, m);
+})");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(32 * n, 256)"});
+  EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
+  EXPECT_TRUE(kernel.launch().grid_dims.empty());
+  const auto part = only(R"(
+__global__ void rows(const float* x, float* y, int n, int m) { if (blockDim.x != 32) __trap(); }
+void run(const float* x, float* y, int n, int m, int block_size) {
+  const int block_y = block_size / 32;
+  rows<<<ceil_div(n, block_y), dim3(32, block_y)>>>(x, y, n, m);
+})");
+  EXPECT_EQ(part.launch().grid, std::vector<std::string>{"cdiv(n, 8)"});
+  EXPECT_EQ(part.launch().block, (std::vector<std::string>{"32", "8"}));
+  const auto plane = only(R"(
+__global__ void cells(const float* x, float* y, int n, int m) { int c = threadIdx.y; }
+void run(const float* x, float* y, int n, int m, int side) {
+  dim3 grid((n + side - 1) / side, (m + side - 1) / side);
+  dim3 block(side, side);
+  cells<<<grid, block>>>(x, y, n, m);
+})");
+  EXPECT_EQ(plane.launch().grid, (std::vector<std::string>{"cdiv(n, 16)", "cdiv(m, 16)"}));
+  EXPECT_EQ(plane.launch().block, (std::vector<std::string>{"16", "16"}));
+}
+
+TEST(Propose, GivesAThreadTheElementsThatItTakesAtOnce) {
+  for (const char* index : {"8 * (blockIdx.x * blockDim.x + threadIdx.x)",
+                            "(threadIdx.x + blockIdx.x * blockDim.x) << 3",
+                            "(blockIdx.x * 256 + threadIdx.x) * kEach"}) {
+    const auto kernel = only(fmt::format(R"(
+constexpr int kEach = 8;
+__global__ void halves(const __half* x, __half* y, int n) {{
+  const int at = {};
+  if (at < n) reinterpret_cast<float4*>(y + at)[0] = reinterpret_cast<const float4*>(x + at)[0];
+}})",
+                                         index));
+    EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 2048)"}) << index;
+    EXPECT_EQ(kernel.launch().each, 8) << index;
+  }
+}
+
 TEST(Propose, CountsTheThreadsOfATileThatStepsThroughItsRows) {
   const auto kernel = only(R"(
 #define TILE 32
@@ -217,17 +281,6 @@ TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
   kernel.body = "y[i] = x[i + 1] - x[i];";
   describe_row_pointers(kernel);
   EXPECT_FALSE(kernel.params[0].sorted);
-}
-
-TEST(SizesToTry, AreMultiplesOfLargeTiles) {
-  const auto tiled = tiles_to_try({"M", "N", "K"}, {{"M", 128}, {"N", 128}});
-  ASSERT_EQ(tiled.size(), 1u);
-  for (const Sizes& sizes : tiled[0]) {
-    EXPECT_EQ(sizes.at("M") % 128, 0);
-    EXPECT_EQ(sizes.at("N") % 128, 0);
-    EXPECT_EQ(sizes.at("K") % 16, 0);
-  }
-  EXPECT_TRUE(tiles_to_try({"M", "N"}, {{"M", 16}, {"N", 16}}).empty());
 }
 
 TEST(FitShape, KnowsElementsThatEachBlockHas) {
@@ -366,33 +419,6 @@ TEST(FitShape, PutsTheDimThatOthersAreMultipliedByInside) {
   using Dims = std::vector<std::string>;
   EXPECT_EQ(nested({"M", "N", "K"}, "A", body), (Dims{"M", "N", "K"}));
   EXPECT_EQ(nested({"N", "K"}, "B", body), (Dims{"K", "N"}));
-}
-
-TEST(SizesToTry, AreSomeForAnyNumberOfDims) {
-  std::vector<std::string> dims;
-  for (int count = 0; count <= 16; ++count) {
-    const auto all = sizes_to_try(dims);
-    ASSERT_FALSE(all.empty()) << count;
-    for (const auto& together : all) EXPECT_FALSE(together.empty()) << count;
-    dims.push_back(fmt::format("d{}", count));
-  }
-}
-
-TEST(AllowedSizes, TellsRangesMultiplesAndPowersApart) {
-  const std::vector<std::string> dims = {"n"};
-  const auto text = [&](int64_t base, const std::function<bool(int64_t)>& works) {
-    return allowed_sizes(dims, {{"n", base}}, [&](const Sizes& at) { return works(at.at("n")); })
-        .at("n");
-  };
-  EXPECT_EQ(text(37, [](int64_t) { return true; }), "[1, 3000]");
-  EXPECT_EQ(text(37, [](int64_t n) { return n >= 3 && n <= 1000; }), "[3, 1000]");
-  EXPECT_EQ(text(64, [](int64_t n) { return n % 32 == 0 && n <= 128; }),
-            "{ range = [32, 128], multiple_of = 32 }");
-  EXPECT_EQ(text(64, [](int64_t n) { return n >= 16 && (n & (n - 1)) == 0; }),
-            "{ range = [16, 2048], power_of_two = true }");
-  EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 48 || n == 100; }), "[48, 64, 100]");
-  EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 256; }), "{ values = [64, 256] }");
-  EXPECT_EQ(text(64, [](int64_t n) { return n == 64; }), "64");
 }
 
 }  // namespace

@@ -56,6 +56,7 @@ struct ProposedLaunch {
   /// Sizes that host code computes from others: "query_stride" -> "num_heads * head_size".
   std::map<std::string, std::string> follows = {};
   std::string origin = {};  ///< Where it was read, "" where it was guessed.
+  int64_t each = 1;         ///< Elements of a row that a thread takes at once.
 };
 
 /// A __constant__ variable that host code sets: it gets the elements of an input of its own.

@@ -19,8 +19,9 @@ std::string word(const ProposedParam& dim) {
   return R"(\b)" + RE2::QuoteMeta(dim.written) + R"(\b)";
 }
 
+/// With it alone: "< n * m" says nothing of n.
 bool is_compared(const std::string& body, const ProposedParam& dim) {
-  return has(body, R"([<>]=?\s*)" + word(dim));
+  return has(body, R"([<>]=?\s*)" + word(dim) + R"(\s*(?:[;)&|?,]|$))");
 }
 
 bool is_multiplied(const std::string& body, const ProposedParam& dim) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <functional>
 #include <iterator>
-#include <numeric>
 #include <set>
 
 #include <fmt/core.h>
@@ -13,6 +12,7 @@
 #include "cli/proposals/index_search.h"
 #include "cli/proposals/memory_rules.h"
 #include "cli/proposals/require.h"
+#include "cli/proposals/size_notes.h"
 #include "cli/proposals/sizes.h"
 #include "cli/proposals/strides.h"
 #include "cli/proposals/sums.h"
@@ -20,6 +20,11 @@
 
 namespace gpuemu::cli {
 namespace {
+
+constexpr std::chrono::seconds kLookTimeMax{2};
+
+// As of one size that is rounded down, in two tensors.
+constexpr size_t kDoubtsFew = 2;
 
 /// At as many sizes as tell the products of the dims apart.
 size_t reaches_of(size_t dims) { return dims > 3 ? 5 : 3; }
@@ -71,10 +76,16 @@ class Settlement {
     std::vector<std::string> open;
     std::ranges::copy_if(dims, std::back_inserter(open),
                          [&](const std::string& dim) { return !indices_.limits.contains(dim); });
-    kernel_.sizes = allowed_sizes(
+    AllowedSizes allowed = allowed_sizes(
         open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); },
-        [&](const Sizes& sizes) { return is_meant(sizes); });
-    for (const std::string& dim : open) keep_tails(dim);
+        [&](const Sizes& sizes) { return is_meant(sizes); }, divisors_of(kernel_.follows));
+    kernel_.sizes = std::move(allowed.values);
+    for (const std::string& dim : open) {
+      if (keep_tails(dim, kernel_) || !allowed.refused.contains(dim)) continue;
+      Sizes sizes = base;
+      sizes[dim] = allowed.refused[dim];
+      tell_refused(dim, allowed.refused[dim], trial_.misfit(sizes), kernel_);
+    }
     kernel_.sizes.insert(indices_.limits.begin(), indices_.limits.end());
     kernel_.accumulate = sum_length(kernel_);
     return true;
@@ -88,6 +99,7 @@ class Settlement {
   /// How unlikely its shapes are: of a number alone, of what follows from a size in a way that the
   /// grid does not have, of sizes that only ran with one value.
   size_t doubts() const {
+    const std::map<std::string, int64_t> tiles = tiles_of(kernel_.launch().grid);
     size_t sum = 0;
     for (const ProposedParam& tensor : kernel_.params) {
       if (!is_tensor(tensor)) continue;
@@ -100,7 +112,11 @@ class Settlement {
       }
       const bool is_constant = tensor.shape.size() == 1 && !kernel_.dims().empty() &&
                                tensor.shape[0].find_first_not_of("0123456789") == std::string::npos;
-      sum += is_constant ? 2 : 0;
+      // As many as the block of a launch works on: what lies behind its last size is read, too.
+      const bool is_block = is_constant && std::ranges::any_of(tiles, [&](const auto& tile) {
+                              return std::to_string(tile.second) == tensor.shape[0];
+                            });
+      sum += is_block ? kDoubtsFew + 1 : is_constant ? 2 : 0;
     }
     for (const auto& [dim, values] : kernel_.sizes) {
       sum += values.find_first_not_of("0123456789") == std::string::npos ? 2 : 0;
@@ -142,40 +158,6 @@ class Settlement {
       }
     }
     return dims;
-  }
-
-  /// A launch that rounds `dim` up to whole blocks is for sizes in between, too. Where the kernel
-  /// works at multiples of the block alone, it lacks the check of its tail: all sizes stay, so that
-  /// a test shows it.
-  void keep_tails(const std::string& dim) {
-    // What only the grid tells the kernel it cannot check.
-    const std::vector<std::string>& of_grid = kernel_.launch().grid_dims;
-    if (std::ranges::find(of_grid, dim) != of_grid.end()) return;
-    std::string& values = kernel_.sizes[dim];
-    int64_t block = 0;
-    const std::string name = R"(cdiv\()" + RE2::QuoteMeta(dim);
-    const bool rounds_up = std::ranges::any_of(kernel_.launch().grid, [&](const std::string& text) {
-      int64_t threads_each = 1;
-      if (!RE2::PartialMatch(text, name + R"(, (\d+)\))", &block) &&
-          !RE2::PartialMatch(text, name + R"( \* (\d+), (\d+)\))", &threads_each, &block)) {
-        return false;
-      }
-      block /= std::max<int64_t>(std::gcd(block, threads_each), 1);
-      return block > 1;
-    });
-    if (!rounds_up) return;
-    re2::StringPiece rest(values);
-    int64_t value = 0, largest = 0;
-    while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
-      if (value % block != 0) return;
-      largest = std::max(largest, value);
-    }
-    kernel_.notes.push_back(
-        fmt::format("Only multiples of {0} ran without a finding, but its launch rounds {1} up. If "
-                    "{1} is always such a multiple, write {1} = {{ range = {2}, multiple_of = {0} "
-                    "}}.",
-                    block, dim, fmt::format("[{}, {}]", block, largest)));
-    values = fmt::format("[1, {}]", largest);
   }
 
   void find_shapes() {
@@ -308,8 +290,6 @@ class Search {
   const std::string& why() const { return why_; }
 
  private:
-  // As of one size that is rounded down, in two tensors.
-  static constexpr size_t kDoubtsFew = 2;
   static constexpr int64_t kVolumeFactorMax = 64;  // Ten of them fit an integer.
 
   static int64_t volume_of(const Sizes& sizes) {
@@ -466,6 +446,8 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   Search as_host(*probe, entry), search(*probe, entry);
   describe_hash_table(kernel);
   const bool runs_as_host = try_host_sizes(kernel, as_host, *probe);
+  // What host code says will do: a short look whether the kernel takes other sizes, too.
+  if (runs_as_host) probe->allow(kLookTimeMax);
   const bool done = try_free_sizes(entry, kernel, search, *probe);
   // Sizes that the kernel takes by themselves say more than those of one caller.
   const bool is_free =

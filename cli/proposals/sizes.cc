@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kVolumeMax = 12'000, kTileVolumeMax = 60'000;
 constexpr int kOrders = 40;
 constexpr size_t kSetMax = 8;
+constexpr int64_t kStepsMax = 4;
 
 /// A small generator: the orders are the same in every run.
 uint32_t next(uint32_t& state) {
@@ -191,12 +192,18 @@ std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dim
   static const std::vector<Family> kOne = {{{37}, {700}, {1500}},   {{3}, {11}, {40}},
                                            {{700}, {5000}, {9000}}, {{64}, {256}, {1024}},
                                            {{256}, {512}, {2048}},  {{2048}, {6144}, {4096}}};
-  static const std::vector<Family> kTwo = {
-      {{5, 300}, {37, 11}, {130, 67}},    {{300, 5}, {130, 37}, {67, 11}},
-      {{3, 40}, {20, 7}, {9, 35}},        {{5, 300}, {37, 130}, {11, 67}},
-      {{5, 288}, {37, 32}, {130, 96}},    {{288, 5}, {32, 37}, {96, 130}},
-      {{96, 160}, {224, 32}, {64, 288}},  {{64, 512}, {256, 32}, {128, 16}},
-      {{64, 256}, {192, 128}, {128, 384}}};
+  static const std::vector<Family> kTwo = {{{5, 300}, {37, 11}, {130, 67}},
+                                           {{300, 5}, {130, 37}, {67, 11}},
+                                           {{3, 40}, {20, 7}, {9, 35}},
+                                           {{5, 300}, {37, 130}, {11, 67}},
+                                           {{5, 288}, {37, 32}, {130, 96}},
+                                           {{288, 5}, {32, 37}, {96, 130}},
+                                           // Squares of one of them fit a trial, too.
+                                           {{3, 32}, {6, 16}, {2, 48}},
+                                           {{32, 3}, {16, 6}, {48, 2}},
+                                           {{96, 160}, {224, 32}, {64, 288}},
+                                           {{64, 512}, {256, 32}, {128, 16}},
+                                           {{64, 256}, {192, 128}, {128, 384}}};
   if (dims.size() <= 2) {
     std::vector<std::vector<Sizes>> all;
     for (const Family& family : dims.size() == 1 ? kOne : kTwo) {
@@ -269,14 +276,20 @@ std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dim
   return {together};
 }
 
-std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>& dims,
-                                                 const Sizes& base, const Works& works,
-                                                 const Works& meant) {
+AllowedSizes allowed_sizes(const std::vector<std::string>& dims, const Sizes& base,
+                           const Works& works, const Works& meant,
+                           const std::map<std::string, int64_t>& steps) {
   std::map<std::string, Allowed> allowed;
   for (const std::string& dim : dims) {
     std::vector<int64_t> good, bad;
     std::vector<int64_t> values = values_for(dims.size());
     values.push_back(base.at(dim));
+    if (const auto step = steps.find(dim); step != steps.end()) {
+      for (int64_t count = 1; count <= kStepsMax; ++count) {
+        values.push_back(count * step->second);
+        values.push_back(count * step->second + 1);
+      }
+    }
     std::ranges::sort(values);
     const auto repeated = std::ranges::unique(values);
     values.erase(repeated.begin(), repeated.end());
@@ -296,9 +309,15 @@ std::map<std::string, std::string> allowed_sizes(const std::vector<std::string>&
   const auto is_fine = [&](const Sizes& sizes) { return !meant(sizes) || works(sizes); };
   if (ranged.size() > 1) shrink(ranged, base, is_fine, allowed);
   lower_largest(dims, base, is_fine, allowed);
-  std::map<std::string, std::string> texts;
-  for (const std::string& dim : dims) texts[dim] = dim_text(allowed[dim]);
-  return texts;
+  AllowedSizes out;
+  for (const std::string& dim : dims) {
+    const Allowed& one = allowed[dim];
+    out.values[dim] = dim_text(one);
+    const auto between = std::ranges::find_if(
+        one.bad, [&](int64_t value) { return value > one.low && value < one.high; });
+    if (between != one.bad.end()) out.refused[dim] = *between;
+  }
+  return out;
 }
 
 }  // namespace gpuemu::cli

@@ -27,10 +27,17 @@ std::map<std::string, int64_t> divisors_of(const std::map<std::string, std::stri
 
 /// The value of each dim in gpuemu.toml: "[1, 300]", "{ range = [32, 1024], multiple_of = 32 }",
 /// "[48, 64, 100]" or "64". `works` says whether a kernel works with these sizes; it works with
-/// `base`. Sizes that are not `meant` are not tried.
+/// `base`. Sizes that are not `meant` are not tried; of dims with a number in `steps` its multiples
+/// are tried, too, and sizes behind them.
 using Works = std::function<bool(const Sizes& sizes)>;
-std::map<std::string, std::string> allowed_sizes(
+struct AllowedSizes {
+  std::map<std::string, std::string> values;  ///< By dim.
+  /// By dim whose values leave some between them out: one of those, with which it does not work.
+  std::map<std::string, int64_t> refused;
+};
+AllowedSizes allowed_sizes(
     const std::vector<std::string>& dims, const Sizes& base, const Works& works,
-    const Works& meant = [](const Sizes&) { return true; });
+    const Works& meant = [](const Sizes&) { return true; },
+    const std::map<std::string, int64_t>& steps = {});
 
 }  // namespace gpuemu::cli

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include <fmt/core.h>
 #include <re2/re2.h>
 
 #include "common/config/expression.h"
@@ -209,8 +210,8 @@ bool Trial::runs(const Sizes& sizes, std::string& problem) {
 }
 
 bool Trial::add_changes(const ProbeCall& call, uint32_t salts,
-                        std::vector<std::vector<bool>>& changed) {
-  if (!add_changes_with(call, salts, changed)) return false;
+                        std::vector<std::vector<bool>>& changed, std::string* problem) {
+  if (!add_changes_with(call, salts, changed, problem)) return false;
   if (std::ranges::any_of(changed, is_filled)) return true;
   // Integers of 0 may change nothing, as where they are added to what is there. Ones go into one
   // tensor at first, since another one may hold indices, and then into all.
@@ -227,14 +228,15 @@ bool Trial::add_changes(const ProbeCall& call, uint32_t salts,
     if (ran && std::ranges::any_of(changed, is_filled)) return true;
     changed.clear();
   }
-  return add_changes_with(all_ones, salts, changed);
+  return add_changes_with(all_ones, salts, changed, problem);
 }
 
 bool Trial::add_changes_with(ProbeCall call, uint32_t salts,
-                             std::vector<std::vector<bool>>& changed) {
+                             std::vector<std::vector<bool>>& changed, std::string* problem) {
   changed.resize(call.tensors.size());
   for (call.salt = 0; call.salt < salts; ++call.salt) {
-    const auto seen = run(call);
+    const auto seen = run(call, problem);
+    if (seen && !seen->problem.empty() && problem != nullptr) *problem = seen->problem;
     if (!seen || !seen->problem.empty()) return false;
     for (size_t i = 0; i < changed.size(); ++i) {
       const std::vector<bool>& now = seen->changed[i];
@@ -299,19 +301,20 @@ void Trial::find_roles(const Sizes& sizes, std::map<std::string, bool>& read_fir
   }
 }
 
-bool Trial::fits(const Sizes& sizes) {
+std::string Trial::misfit(const Sizes& sizes) {
+  constexpr const char* kNoLaunch = "its sizes make no launch";
   auto made = call(sizes);
-  if (!made) return false;
+  if (!made) return kNoLaunch;
   for (ProbeTensor& tensor : made->tensors) {
     const auto param = std::ranges::find(kernel_.params, tensor.name, &ProposedParam::name);
     uint64_t elements = 1;
     for (const std::string& text : param->shape) {
       const auto size = value_of(text, sizes);
-      if (!size || *size < 0 || *size > (1 << 22)) return false;
+      if (!size || *size < 0 || *size > (1 << 22)) return kNoLaunch;
       elements *= static_cast<uint64_t>(*size);
-      if (elements > (1 << 22)) return false;
+      if (elements > (1 << 22)) return "its tensors are too large for a trial";
     }
-    if (elements == 0) return false;
+    if (elements == 0) return kNoLaunch;
     tensor.elements = tensor.known = tensor.room = elements;
     if (param->role == ParamRole::Output && param->init.empty()) tensor.known = 0;
     if (param->range.empty()) continue;
@@ -321,18 +324,23 @@ bool Trial::fits(const Sizes& sizes) {
     tensor.spread = value_of(highest, sizes).value_or(0) + 1;
   }
   std::vector<std::vector<bool>> changed;
-  if (!add_changes(*made, 2, changed)) return false;
+  std::string problem;
+  if (!add_changes(*made, 2, changed, &problem)) return problem;
   for (size_t i = 0; i < changed.size(); ++i) {
     const auto param =
         std::ranges::find(kernel_.params, made->tensors[i].name, &ProposedParam::name);
     const bool is_overwritten = param->role == ParamRole::Output && param->init.empty();
     if (is_overwritten && behind_last(changed[i]) < made->tensors[i].elements) {
-      return false;
+      return fmt::format("it leaves the last elements of '{}' unwritten", param->name);
     }
   }
-  const auto seen = run(*made);
-  return seen && seen->thread_instructions <= kInstructionsMax &&
-         std::ranges::find(seen->unknown, true) == seen->unknown.end();
+  const auto seen = run(*made, &problem);
+  if (!seen) return problem;
+  if (seen->thread_instructions > kInstructionsMax) return "a case takes long";
+  const auto unknown = std::ranges::find(seen->unknown, true);
+  if (unknown == seen->unknown.end()) return {};
+  const auto at = static_cast<size_t>(unknown - seen->unknown.begin());
+  return fmt::format("it uses elements of '{}' that nothing wrote", made->tensors[at].name);
 }
 
 }  // namespace gpuemu::cli

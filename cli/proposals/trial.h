@@ -33,7 +33,9 @@ class Trial {
   std::optional<Extents> extents(const Sizes& sizes, const Indices& indices);
   /// With tensors of exactly the kernel's shapes: nothing goes wrong, each output is written to its
   /// last element, and it takes no longer than a case of a test should.
-  bool fits(const Sizes& sizes);
+  bool fits(const Sizes& sizes) { return misfit(sizes).empty(); }
+  /// Why it does not fit; "" where it does.
+  std::string misfit(const Sizes& sizes);
   /// Tensors of which elements are used before anything is written there, and those written in
   /// part.
   void find_roles(const Sizes& sizes, std::map<std::string, bool>& read_first,
@@ -44,9 +46,12 @@ class Trial {
  private:
   std::optional<ProbeCall> call(const Sizes& dims) const;
   /// Runs it with several values, and adds the elements that changed. False where it goes wrong.
-  bool add_changes(const ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed);
+  /// `problem` is then what.
+  bool add_changes(const ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed,
+                   std::string* problem = nullptr);
   /// The same with these integers alone.
-  bool add_changes_with(ProbeCall call, uint32_t salts, std::vector<std::vector<bool>>& changed);
+  bool add_changes_with(ProbeCall call, uint32_t salts, std::vector<std::vector<bool>>& changed,
+                        std::string* problem = nullptr);
   std::optional<ProbeSeen> run(const ProbeCall& call, std::string* problem = nullptr);
 
   Probe& probe_;

@@ -17,7 +17,7 @@ SOME = {*LEFT_OUT, "extension/lltm.cu", "extension/embedding_bag.cu", "samples/c
         "samples/histogram.cu", "samples/partial_sums.cu", "samples/transpose_steps.cu", "attention/softmax.cu", "attention/online.cu",
         "signal/window_max.cu", "sparse/bins.cu", "sparse/csr.cu", "sparse/gather.cu", "serving/packed_residual.cu", "serving/rotary.cu",
         "serving/rotary_pair.cu", "serving/unary_ops.cu", "serving/unsigned_index.cu", "serving/pitched.cu", "serving/strided_norm.cu",
-        "signal/grey.cu", "llm/classes.cu"}
+        "signal/grey.cu", "llm/classes.cu", "attention/tiled.cu", "extension/halves.cu"}
 # Proposed, but what they read follows from values: row pointers.
 GUESSED = {"spmv_csr"}
 
@@ -56,6 +56,10 @@ def test_every_kernel_of_the_folder_is_proposed_or_named(folder):
     assert 'range = [0, "bins - 1"]' in config
     assert 'name = "a", shape = ["cdiv(N, 512)", "512"]' in config
     assert 'name = "src", shape = ["height", "width"]' in config and 'pitch = "width"' in config
+    # Tiles that host code divides by; eight elements to each thread.
+    assert 'key_tiles = "cdiv(length, 16)", keys = "16", row_tiles = "cdiv(length, 16)", rows = "16"' in config
+    assert re.search(r"length = \{ range = \[16, \d+\], multiple_of = 16 \}", config)
+    assert 'grid = ["cdiv(N, 2048)"], block = ["256"], args = ["a", "b", "c", "i32:N"]' in config
 
 
 def test_what_is_proposed_runs_without_an_edit(folder):

@@ -254,3 +254,7 @@ def add_by_bin(bin, weight, sums):
 
 def choose(mask, a, b):
     return np.where(mask, a, b)
+
+
+def add_halves(a, b):
+    return a + b

@@ -1,0 +1,116 @@
+#include "cli/proposals/coordinates.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+#include "cli/cuda_text/c_expression.h"
+#include "cli/cuda_text/cpp_text.h"
+#include "cli/cuda_text/host_launch.h"
+
+namespace gpuemu::cli {
+namespace {
+
+/// The text behind "name <" or "name >=" up to the end of the comparison.
+std::string bound_of(const std::string& body, const std::string& name) {
+  const std::string pattern =
+      R"((?:^|[^\w.]))" + name + R"(\s*(?:\+\s*\w+\s*\)?\s*)?(?:<|>=)\s*([^;&|?{}<>=]+))";
+  re2::StringPiece rest(body);
+  std::string found;
+  while (RE2::FindAndConsume(&rest, pattern, &found)) {
+    // Up to the bracket that the comparison stands in.
+    int depth = 0;
+    for (size_t at = 0; at < found.size(); ++at) {
+      if (found[at] == '(') ++depth;
+      if (found[at] == ')' && --depth < 0) {
+        found.resize(at);
+        break;
+      }
+    }
+    if (!trimmed(found).empty()) return trimmed(found);
+  }
+  return {};
+}
+
+/// The number that the whole of `value`, which a coordinate of the grid makes, is multiplied by.
+int64_t elements_each(const std::string& value, const Definitions& known) {
+  constexpr int64_t kElementsMax = 64;
+  const auto parsed = parse_c(value, known);
+  const Term term = parsed ? simplified(*parsed) : Term();
+  if (term.text != "*" || term.parts.size() != 2) return 1;
+  for (const size_t at : {size_t{0}, size_t{1}}) {
+    const auto number = number_of(to_text(term.parts[at]), known);
+    const std::vector<std::string> names = names_in(term.parts[1 - at]);
+    const bool is_of_thread = std::ranges::any_of(
+        names, [](const std::string& name) { return name.starts_with("threadIdx"); });
+    if (number && is_of_thread && *number > 1 && *number <= kElementsMax) return *number;
+  }
+  return 1;
+}
+
+}  // namespace
+
+std::string without_space(const std::string& text) {
+  std::string out;
+  for (const char letter : text) {
+    if (std::string_view(" \t\n\r").find(letter) == std::string_view::npos) {
+      out += letter;
+    }
+  }
+  return out;
+}
+
+bool has_warps(const std::string& text) {
+  return std::ranges::any_of(std::array{"/32", "/warpSize", ">>5", "/WARP_SIZE"},
+                             [&](const char* one) { return text.find(one) != std::string::npos; });
+}
+
+std::string with_plain_threads(std::string body) {
+  for (const auto& [name, value] : declared_values(body)) {
+    static const RE2 kThread(R"(\(?\s*(?:int\s*\)\s*)?threadIdx\.[xyz]\s*\)?)");
+    if (!RE2::FullMatch(value, kThread)) continue;
+    const size_t at = value.find("threadIdx");
+    const std::string coordinate = value.substr(at, std::string_view("threadIdx.x").size());
+    for (size_t place = find_word(body, name); place != std::string::npos;
+         place = find_word(body, name, place + 1)) {
+      const size_t next = body.find_first_not_of(" \t", place + name.size());
+      const bool is_member = place > 0 && (body[place - 1] == '.' || body[place - 1] == '>');
+      const bool is_declared =
+          next != std::string::npos && body.substr(next, 2) != "==" && body[next] == '=';
+      if (is_member || is_declared) continue;
+      body.replace(place, name.size(), coordinate);
+    }
+  }
+  return body;
+}
+
+std::optional<Coordinate> coordinate_of(
+    const std::string& body, char axis, const Definitions& known,
+    const std::function<std::optional<std::string>(const std::string&)>& in_sizes) {
+  const std::string block = fmt::format("blockIdx.{}", axis);
+  const std::string thread = fmt::format("threadIdx.{}", axis);
+  if (body.find(block) == std::string::npos) return std::nullopt;
+  static const RE2 kDefinition(R"((\w+)\s*=\s*([^;,]*(?:\([^;]*?\)[^;,]*)*)[;,])");
+  Coordinate first;
+  re2::StringPiece rest(body);
+  std::string name, value;
+  while (RE2::FindAndConsume(&rest, kDefinition, &name, &value)) {
+    if (value.find(block) == std::string::npos) continue;
+    Coordinate one;
+    one.uses_thread = value.find(thread) != std::string::npos;
+    one.is_warp = has_warps(without_space(value));
+    one.each = elements_each(value, known);
+    first.uses_thread = first.uses_thread || one.uses_thread;
+    const std::string bound = bound_of(body, name);
+    if (bound.empty()) continue;
+    if (const auto text = in_sizes(bound)) {
+      one.bound = *text;
+      return one;
+    }
+  }
+  return first;
+}
+
+}  // namespace gpuemu::cli
