@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <ostream>
 #include <set>
+#include <sstream>
 
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
@@ -47,13 +48,13 @@ void add_ptx(const FoundFiles& found, const fs::path& folder, Session& session,
     for (const LintResult& one : compiled) {
       if (one.source != (folder / file).string()) continue;
       if (!one.metrics.ptx) {
-        kernels.left_out.push_back({file, one.error});
+        kernels.left_out.push_back({file, "", one.error});
         continue;
       }
       std::string why;
       auto proposed = propose(*one.metrics.ptx, file, why);
       if (!proposed) {
-        kernels.left_out.push_back({file, why});
+        kernels.left_out.push_back({file, "", why});
         continue;
       }
       const auto text = read_file(folder / file, kSourceBytesMax);
@@ -83,15 +84,25 @@ SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
         (fs::path(session.working_folder) / dir).lexically_normal().string());
   }
   size_t done = 0;
-  SourceKernels kernels = read_sources(files, [&](const std::string& file) {
-    if (session.terminal) {
-      session.err << fmt::format("\r\x1b[Klooking at {} ({} of {})", file, ++done,
-                                 files.cuda.size())
-                  << std::flush;
-    }
-    return !session.interrupted.load();
-  });
+  SourceKernels kernels =
+      read_sources(files, [&](const std::string& file, const std::string& kernel) {
+        done += kernel.empty() ? 1 : 0;
+        if (session.terminal) {
+          session.err << fmt::format("\r\x1b[Klooking at {}{}{} ({} of {})", file,
+                                     kernel.empty() ? "" : ": ", kernel, done,
+                                     std::max(done, files.cuda.size()))
+                      << std::flush;
+        }
+        return !session.interrupted.load();
+      });
   if (session.terminal && done > 0) session.err << "\r\x1b[K" << std::flush;
+  if (session.interrupted.load()) {
+    session.err << fmt::format(
+        "note: interrupted at file {} of {}; `gpuemu init --force` in a folder "
+        "below looks at fewer\n",
+        done, files.cuda.size());
+    return kernels;
+  }
   add_ptx(found, folder, session, kernels);
   tell_apart(kernels.kernels);
   return kernels;
@@ -132,6 +143,23 @@ void plan_python(const std::string& framework, const FoundFiles& found, ProjectT
   plan.files["scripts/ref_example.py"] = client_reference_text();
 }
 
+/// Kernels in Python are not tried: whoever reads that all is well must know that they are not in
+/// it.
+void tell_python(const FoundFiles& found, Session& session) {
+  for (const auto& [kernels, name] :
+       {std::pair(&found.triton, "Triton"), std::pair(&found.numba, "Numba")}) {
+    if (kernels->empty()) continue;
+    std::set<std::string> files;
+    for (const PythonKernel& kernel : *kernels) files.insert(kernel.file);
+    session.out << fmt::format(
+        "found {} kernel{} of {} in {} file{}: check_kernels.py lists them, and calls an example "
+        "until "
+        "you call yours\n",
+        kernels->size(), kernels->size() == 1 ? "" : "s", name, files.size(),
+        files.size() == 1 ? "" : "s");
+  }
+}
+
 struct Planned {
   FilePlan files;
   SourceKernels kernels;
@@ -139,12 +167,15 @@ struct Planned {
 
 Planned plan_project(const InitOptions& options, const fs::path& folder, Session& session) {
   const FoundFiles found = look_around(folder);
+  std::istringstream limits(found.limit);
+  for (std::string line; std::getline(limits, line);) session.err << "note: " << line << '\n';
   const std::string framework = framework_of(options, found);
   Planned plan{{folder, {}}, {}};
   ProjectText project{options.name};
   if (!options.examples) plan.kernels = find_kernels(options, found, folder, session);
   project.include_dirs = plan.kernels.include_dirs;
   const bool in_python = !framework_files(framework, {}).empty();
+  if (!options.examples) tell_python(found, session);
   if (!plan.kernels.kernels.empty() || !plan.kernels.left_out.empty()) {
     plan_kernels(project, plan.kernels, plan.files);
     // Kernels in Python are added to those in CUDA.
@@ -155,6 +186,7 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   } else if (in_python && !options.examples) {
     plan_python(framework, found, project, plan.files);
   } else {
+    if (!options.examples) session.out << "found no kernels; an example that passes is written\n";
     plan_example(project, plan.files);
   }
   plan.files.files.merge(ci_files(options.ci, GPUEMU_VERSION));
@@ -168,8 +200,8 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
 
 /// Reports what was done with the kernels, and what to do next.
 void tell(const SourceKernels& found, Session& session) {
-  for (const LeftOut& one : found.left_out) {
-    session.err << fmt::format("note: {} is left out: {}\n", one.what, one.why);
+  for (const std::string& one : told(found.left_out)) {
+    session.err << fmt::format("note: {}\n", one);
   }
   size_t guesses = 0;
   for (const ProposedKernel& kernel : found.kernels) {
@@ -193,6 +225,11 @@ void run(InitOptions options, Session& session) {
   std::error_code failed;
   fs::path folder = (fs::path(session.working_folder) / options.folder).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // Removes a trailing slash.
+  if (fs::is_regular_file(folder, failed)) {
+    session.fail(
+        error(ErrorCode::Io, "{} is a file; write the folder that holds it", folder.string()));
+    return;
+  }
   fs::create_directories(folder, failed);
   if (failed) {
     session.fail(error(ErrorCode::Io,
@@ -214,11 +251,11 @@ void run(InitOptions options, Session& session) {
     return;
   }
   const Planned plan = plan_project(options, folder, session);
+  session.exit_code = ExitCode::Ok;  // Kernels that were left out have been reported.
   if (session.interrupted.load()) {
     session.exit_code = ExitCode::Interrupted;
-    return;
+    if (plan.kernels.kernels.empty()) return;
   }
-  session.exit_code = ExitCode::Ok;  // Kernels that were left out have been reported.
   tell(plan.kernels, session);
   const auto done = write_files(plan.files, options.force);
   if (!done) {
@@ -263,8 +300,8 @@ void add_init(Command app, Session& session) {
       .type_name("FOLDER");
   Option ci = command.option("--ci", options->ci, "Write a CI file as well");
   ci.one_of({"github", "gitlab"});
-  command.option("-t,--target-dir,--target_dir", options->folder, "Where (default: here)")
-      .type_name("FOLDER");
+  command.option("FOLDER", options->folder, "Where the kernels are (default: here)").type_name(" ");
+  command.option("-t,--target-dir,--target_dir", options->folder, "The same").type_name("FOLDER");
   command.flag("--with-examples", options->examples,
                "Write a working example kernel instead of using those in the folder");
   command.flag("--force", options->force, "Replace what is there; keep it as NAME.bak");
@@ -272,6 +309,7 @@ void add_init(Command app, Session& session) {
       "Never overwrites a file. Exit code: 0 written, 2 files are there already, 3 cannot write.\n"
       "Examples:\n"
       "  gpuemu init                     for the .cu and .ptx files below this folder\n"
+      "  gpuemu init csrc                for those below csrc, with gpuemu.toml there\n"
       "  gpuemu init --ci github --name attention-kernels");
   command.callback([options, &session] { run(*options, session); });
 }

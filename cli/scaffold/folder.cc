@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include <fmt/core.h>
 #include <re2/re2.h>
 
+#include "cli/cuda_text/cpp_text.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 
@@ -13,19 +15,17 @@ namespace {
 namespace fs = std::filesystem;
 
 // Limits of the search; in a larger folder, the sources are probably elsewhere.
-constexpr int kDepthMax = 4;
+constexpr int kDepthMax = 6;
 constexpr size_t kFilesMax = 200, kHeadersMax = 2000;
 
 /// The list for files with this suffix, and its limit.
 struct Listed {
   std::string_view ending;
   std::vector<std::string> FoundFiles::* list;
-  size_t most;
 };
 constexpr Listed kListed[] = {
-    {".cu", &FoundFiles::cuda, kFilesMax},       {".ptx", &FoundFiles::ptx, kFilesMax},
-    {".h", &FoundFiles::headers, kHeadersMax},   {".cuh", &FoundFiles::headers, kHeadersMax},
-    {".hpp", &FoundFiles::headers, kHeadersMax}, {".inc", &FoundFiles::headers, kHeadersMax},
+    {".cu", &FoundFiles::cuda},     {".ptx", &FoundFiles::ptx},     {".h", &FoundFiles::headers},
+    {".cuh", &FoundFiles::headers}, {".hpp", &FoundFiles::headers}, {".inc", &FoundFiles::headers},
 };
 
 bool is_skipped(const std::string& folder) {
@@ -41,18 +41,57 @@ bool imports(const std::string& text, const std::string& module) {
   return RE2::PartialMatch(text, pattern);
 }
 
-void add_kernels(const std::string& text, const char* pattern, const std::string& file,
-                 std::vector<PythonKernel>& kernels) {
-  re2::StringPiece rest(text);
-  std::string name;
-  while (RE2::FindAndConsume(&rest, pattern, &name)) kernels.push_back({file, name});
+/// A decorator of a kernel, up to its arguments.
+constexpr const char* kTriton = R"((?m)^[ \t]*@(?:triton\.)?jit\b)";
+constexpr const char* kNumba = R"((?m)^[ \t]*@(?:numba\.)?cuda\.jit\b)";
+
+/// Returns the end of the decorator whose name ends at `at`; its arguments may take several lines.
+size_t behind_decorator(const std::string& text, size_t at) {
+  if (at < text.size() && text[at] == '(') at = std::min(behind_bracket(text, at), text.size());
+  return std::min(text.find('\n', at), text.size());
 }
 
-/// Matches a decorator, further ones below it, and the function.
-constexpr const char* kTriton =
-    R"((?m)^[ \t]*@(?:triton\.)?jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(\w+))";
-constexpr const char* kNumba =
-    R"((?m)^[ \t]*@(?:numba\.)?cuda\.jit\b[^\n]*\n(?:[ \t]*@[^\n]*\n)*[ \t]*def\s+(\w+))";
+/// Returns whether the body of the function whose parameters end at `at` returns a value. Kernels
+/// do not; functions that kernels call do.
+bool returns_value(const std::string& text, size_t at) {
+  static const RE2 kReturn(R"(^[ \t]+return[ \t(]+[^ \t#\n])");
+  size_t line = text.find('\n', at);
+  while (line < text.size()) {
+    const size_t begin = line + 1, end = std::min(text.find('\n', begin), text.size());
+    const std::string one = text.substr(begin, end - begin);
+    line = end;
+    if (one.empty() || std::string_view(" \t\r#)").find(one[0]) != std::string_view::npos) {
+      if (RE2::PartialMatch(one, kReturn)) return true;
+      continue;
+    }
+    return false;  // A line without indentation ends the body.
+  }
+  return false;
+}
+
+void add_kernels(const std::string& text, const char* decorator, const std::string& file,
+                 std::vector<PythonKernel>& kernels) {
+  static const RE2 kOther(R"(^\s*@[\w.]+)"), kFunction(R"(^\s*def\s+(\w+)\s*\()");
+  static const RE2 kDevice(R"(\bdevice\s*=\s*True\b)");
+  const RE2 wanted(decorator);
+  re2::StringPiece rest(text);
+  while (RE2::FindAndConsume(&rest, wanted)) {
+    size_t at = text.size() - rest.size();
+    const size_t end = behind_decorator(text, at);
+    const bool is_device = RE2::PartialMatch(text.substr(at, end - at), kDevice);
+    at = end;
+    re2::StringPiece behind(text.data() + at, text.size() - at);
+    while (RE2::Consume(&behind, kOther)) {
+      at = behind_decorator(text, text.size() - behind.size());
+      behind = re2::StringPiece(text.data() + at, text.size() - at);
+    }
+    std::string name;
+    if (!RE2::Consume(&behind, kFunction, &name) || is_device) continue;
+    const size_t params = behind_bracket(text, text.size() - behind.size() - 1);
+    if (params == std::string::npos || returns_value(text, params)) continue;
+    kernels.push_back({file, name});
+  }
+}
 
 void look_at_python(const fs::path& path, const std::string& name, FoundFiles& found) {
   const auto text = read_file(path, kSourceBytesMax);
@@ -68,6 +107,23 @@ void look_at_python(const fs::path& path, const std::string& name, FoundFiles& f
       return;
     }
   }
+}
+
+/// Sorted, and no more of each than a person would look through.
+void keep_most(FoundFiles& found) {
+  for (std::vector<std::string>* list : {&found.cuda, &found.ptx, &found.headers}) {
+    std::ranges::sort(*list);
+  }
+  for (const auto& [list, ending] :
+       {std::pair(&found.cuda, ".cu"), std::pair(&found.ptx, ".ptx")}) {
+    if (list->size() <= kFilesMax) continue;
+    found.limit += fmt::format(
+        "{} of {} {} files were looked at, up to {}; run it in the folders below for "
+        "the others\n",
+        kFilesMax, list->size(), ending, (*list)[kFilesMax - 1]);
+    list->resize(kFilesMax);
+  }
+  if (found.headers.size() > kHeadersMax) found.headers.resize(kHeadersMax);
 }
 
 }  // namespace
@@ -89,14 +145,10 @@ FoundFiles look_around(const fs::path& folder) {
     const std::string name = path.lexically_relative(folder).string();
     const std::string ending = path.extension().string();
     const auto* const listed = std::ranges::find(kListed, ending, &Listed::ending);
-    if (listed != std::end(kListed) && (found.*listed->list).size() < listed->most) {
-      (found.*listed->list).push_back(name);
-    }
+    if (listed != std::end(kListed)) (found.*listed->list).push_back(name);
     if (ending == ".py") look_at_python(path, name, found);
   }
-  for (std::vector<std::string>* list : {&found.cuda, &found.ptx, &found.headers}) {
-    std::ranges::sort(*list);
-  }
+  keep_most(found);
   return found;
 }
 

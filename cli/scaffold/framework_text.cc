@@ -127,7 +127,7 @@ def test_add():
 
 if __name__ == "__main__":
     test_add()
-    print("ok")
+    print("ok: add{1}")
 )py";
 
 constexpr const char* kNumba =
@@ -159,7 +159,7 @@ def test_add():
 
 if __name__ == "__main__":
     test_add()
-    print("ok")
+    print("ok: add{1}")
 )py";
 
 /// Returns sentences for the top of a program that list the folder's kernels not used in it yet.
@@ -182,6 +182,9 @@ std::map<std::string, std::string> framework_files(const std::string& framework,
   if (framework == "tensorflow") return {{"check_example.py", kTensorFlow}};
   const auto with_list = [&](std::string text, const char* wrapper) {
     text.replace(text.find("{0}"), 3, not_called_yet(found, wrapper));
+    const std::string open =
+        found.empty() ? "" : fmt::format("; not called yet: {} of this folder", found.size());
+    text.replace(text.find("{1}"), 3, open);
     return std::map<std::string, std::string>{{"check_kernels.py", text}};
   };
   if (framework == "triton") return with_list(kTriton, "gpuemu.triton");

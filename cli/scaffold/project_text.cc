@@ -191,11 +191,7 @@ std::string config_text(const ProjectText& project, const std::vector<ProposedKe
   }
   for (const ProposedKernel& kernel : kernels) text += kernel_text(kernel);
   if (!left_out.empty()) text += "\n# Left out:\n";
-  for (const LeftOut& one : left_out) {
-    std::string why = one.why;
-    std::ranges::replace(why, '\n', ' ');
-    text += fmt::format("# {}: {}\n", one.what, why);
-  }
+  for (const std::string& one : told(left_out)) text += fmt::format("# {}\n", one);
   return text;
 }
 

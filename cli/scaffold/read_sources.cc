@@ -1,6 +1,7 @@
 #include "cli/scaffold/read_sources.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/core.h>
@@ -50,7 +51,8 @@ std::string first_line(std::string text, const fs::path& folder) {
 
 class Reader {
  public:
-  explicit Reader(const SourceFiles& files) : files_(files), dirs_(files.include_dirs) {
+  Reader(const SourceFiles& files, const Progress& progress)
+      : files_(files), progress_(progress), dirs_(files.include_dirs) {
     for (const std::string& dir : include_dirs_of_build(files.folder)) {
       if (std::ranges::find(dirs_, dir) == dirs_.end()) {
         dirs_.push_back(dir);
@@ -69,12 +71,13 @@ class Reader {
     const fs::path path = files_.folder / file;
     const auto source = read_file(path, kSourceBytesMax);
     if (!source) {
-      out_.left_out.push_back({file, source.error().message});
+      out_.left_out.push_back({file, "", source.error().message});
       return;
     }
     std::string all;
     for (const std::string& header : compile::included_files(path.string(), *source, dirs_)) {
       all += clean_text(header) + "\n";
+      included_.insert(header);
     }
     all = active_text(all + without_comments(*source));
     SourceContext context{scan_definitions(all), {}};
@@ -94,11 +97,20 @@ class Reader {
       if (some.empty()) {
         // The type may be declared in a header that is missing.
         const std::string missing = missing_header(path);
-        out_.left_out.push_back({file + ": " + kernel.name, missing.empty() ? why : missing});
+        out_.left_out.push_back({file, kernel.name, missing.empty() ? why : missing});
       }
       for (ProposedKernel& one : some) proposed.push_back(std::move(one));
     }
     if (!proposed.empty()) try_all(path, std::move(proposed));
+  }
+
+  /// Whether the header has kernels, and no source that was read includes it.
+  bool is_source(const std::string& header) const {
+    std::error_code failed;
+    const fs::path path = files_.folder / header;
+    if (included_.contains(fs::weakly_canonical(path, failed).string())) return false;
+    const auto text = read_file(path, kSourceBytesMax);
+    return text && text->find("__global__") != std::string::npos && !scan_kernels(*text).empty();
   }
 
   SourceKernels take() {
@@ -107,8 +119,11 @@ class Reader {
       if (!relative.has_filename()) {
         relative = relative.parent_path();  // Removes a trailing slash.
       }
-      const bool inside = !relative.empty() && *relative.begin() != "..";
-      out_.include_dirs.push_back(inside ? relative.string() : dir);
+      const bool is_named =
+          std::ranges::find(files_.include_dirs, dir) != files_.include_dirs.end();
+      const bool is_near = !relative.empty() && !relative.string().starts_with("../../../../");
+      const bool is_inside = is_near && *relative.begin() != "..";
+      out_.include_dirs.push_back(is_inside || (is_near && !is_named) ? relative.string() : dir);
     }
     return std::move(out_);
   }
@@ -133,9 +148,25 @@ class Reader {
 
   /// Describes what to do about a header that the source includes but that was not found; "" if
   /// there is none.
-  std::string missing_header(const fs::path& path) const {
+  const std::string& missing_header(const fs::path& path) {
+    const auto [place, is_new] = missing_.try_emplace(path.string());
+    if (!is_new) return place->second;
     const auto plain = compiled(path, {});
-    return plain ? "" : about_missing_header(plain.error().message);
+    if (!plain) place->second = about_missing_header(plain.error().message);
+    return place->second;
+  }
+
+  void leave_out(const ProposedKernel& kernel, const Error& problem) {
+    std::string why = about_missing_header(problem.message);
+    if (why.empty()) {
+      why = fmt::format("it does not compile: {}; fix it, or write its entry yourself",
+                        first_line(problem.message, files_.folder));
+    }
+    if (const size_t at = problem.message.find(kWithoutHost); at != std::string::npos) {
+      const std::string also = problem.message.substr(at + kWithoutHost.size());
+      why += "; without it: " + first_line(also, files_.folder);
+    }
+    out_.left_out.push_back({kernel.source, kernel.name, why});
   }
 
   /// Tries all kernels of a source together; if that fails, each on its own.
@@ -143,16 +174,20 @@ class Reader {
     std::vector<std::string> entries;
     for (const ProposedKernel& kernel : proposed) entries.push_back(instance_of(kernel));
     const auto together = compiled(path, entries);
+    if (!together && proposed.size() > 1) {
+      // What is wrong beside the kernels is so for each of them.
+      const auto plain = compiled(path, {});
+      if (!plain) {
+        for (const ProposedKernel& kernel : proposed) leave_out(kernel, plain.error());
+        return;
+      }
+    }
     for (size_t i = 0; i < proposed.size(); ++i) {
       ProposedKernel& kernel = proposed[i];
+      if (!progress_(kernel.source, kernel.name)) return;
       auto alone = together || proposed.size() == 1 ? together : compiled(path, {entries[i]});
       if (!alone) {
-        std::string why = about_missing_header(alone.error().message);
-        if (why.empty()) {
-          why = fmt::format("it does not compile: {}; fix it, or write its entry yourself",
-                            first_line(alone.error().message, files_.folder));
-        }
-        out_.left_out.push_back({kernel.source + ": " + kernel.name, why});
+        leave_out(kernel, alone.error());
         continue;
       }
       const auto entry = alone->lowered.find(entries[i]);
@@ -164,18 +199,47 @@ class Reader {
   }
 
   const SourceFiles& files_;
+  const Progress& progress_;
   std::vector<std::string> dirs_;
   std::vector<HostLaunch> launches_;
   std::set<std::string> seen_;
+  std::set<std::string> included_;
+  std::map<std::string, std::string> missing_;  ///< By path: what missing_header() says.
   SourceKernels out_;
 };
 
 }  // namespace
 
+std::vector<std::string> told(const std::vector<LeftOut>& left_out) {
+  constexpr size_t kNamesMax = 3;
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < left_out.size();) {
+    const LeftOut& first = left_out[at];
+    std::string names;
+    size_t count = 0;
+    for (; at < left_out.size() && left_out[at].file == first.file && left_out[at].why == first.why;
+         ++at) {
+      if (++count <= kNamesMax) names += (count == 1 ? "" : ", ") + left_out[at].kernel;
+    }
+    if (count > kNamesMax) names += fmt::format(" and {} more", count - kNamesMax);
+    std::string why = first.why;
+    std::ranges::replace(why, '\n', ' ');
+    lines.push_back(fmt::format("{}{}{} {} left out: {}", first.file, names.empty() ? "" : ": ",
+                                names, count == 1 ? "is" : "are", why));
+  }
+  return lines;
+}
+
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
-  Reader reader(files);
+  Reader reader(files, progress);
   for (const std::string& file : files.cuda) {
-    if (!progress(file)) break;
+    if (!progress(file, "")) return reader.take();
+    reader.read(file);
+  }
+  // A library of headers has no source that includes them.
+  for (const std::string& file : files.headers) {
+    if (!file.ends_with(".cuh") || !reader.is_source(file)) continue;
+    if (!progress(file, "")) break;
     reader.read(file);
   }
   return reader.take();

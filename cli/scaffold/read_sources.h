@@ -13,9 +13,13 @@ namespace gpuemu::cli {
 
 /// A kernel or a file that is left out, and what to do about it.
 struct LeftOut {
-  std::string what;  ///< "src/k.cu: tiled"
+  std::string file, kernel;  ///< No kernel: the whole file.
   std::string why;
 };
+
+/// Those that stand beside each other and have one reason, in the words of one line: "k.cu: tiled
+/// is left out: ...", "k.cu: first, second and 9 more are left out: ...".
+std::vector<std::string> told(const std::vector<LeftOut>& left_out);
 
 struct SourceKernels {
   std::vector<ProposedKernel> kernels;
@@ -30,8 +34,9 @@ struct SourceFiles {
   std::vector<std::string> include_dirs;  ///< Absolute folders that the user gave.
 };
 
-/// Called with each file before it is read; returning false stops the work.
-using Progress = std::function<bool(const std::string& file)>;
+/// Told which file is looked at, and then which kernel of it; "" while it is compiled. Stops the
+/// work where it returns false: what was found until then counts.
+using Progress = std::function<bool(const std::string& file, const std::string& kernel)>;
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress);
 
 }  // namespace gpuemu::cli

@@ -4,6 +4,7 @@
 
 #include "cli/proposals/propose.h"
 #include "cli/scaffold/file_plan.h"
+#include "cli/scaffold/folder.h"
 #include "cli/scaffold/project_text.h"
 #include "common/base/files.h"
 #include "common/config/config.h"
@@ -31,13 +32,22 @@ TEST(ProjectText, IsAConfigurationWithoutAnyProblem) {
         "template <typename T> __global__ void t(const T* lambda, float4* o, int n) {}"}) {
     kernels.push_back(only(source));
   }
-  const std::vector<LeftOut> left_out = {{"k.cu: packed", "one\nreason"}};
+  const std::vector<LeftOut> left_out = {{"k.cu", "packed", "one\nreason"},
+                                         {"l.cu", "a", "same"},
+                                         {"l.cu", "b", "same"},
+                                         {"l.cu", "c", "same"},
+                                         {"l.cu", "d", "same"},
+                                         {"m.cu", "", "unreadable"}};
   const std::string text = config_text({"a \"name\" \\", {"include"}}, kernels, left_out);
   const ConfigResult loaded = parse_config(text, "gpuemu.toml");
   ASSERT_TRUE(loaded.config) << loaded.text() << text;
   EXPECT_EQ(loaded.config->name, "a \"name\" \\");
   EXPECT_EQ(loaded.config->kernels.size(), kernels.size());
-  EXPECT_NE(text.find("# k.cu: packed: one reason\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("# k.cu: packed is left out: one reason\n"
+                      "# l.cu: a, b, c and 1 more are left out: same\n"
+                      "# m.cu is left out: unreadable\n"),
+            std::string::npos)
+      << text;
   const ConfigResult client = parse_config(client_config_text({"n"}), "gpuemu.toml");
   EXPECT_TRUE(client.config) << client.text();
 }
@@ -86,7 +96,7 @@ TEST(ProjectText, PassesStructuresShortVectorsAndSmallNumbersByValue) {
       << parse_config(text, "gpuemu.toml").text() << text;
 }
 
-class WriteFiles : public testing::Test {
+class InFolder : public testing::Test {
  protected:
   void SetUp() override {
     std::string folder = "/tmp/gpuemu_init_XXXXXX";
@@ -97,6 +107,67 @@ class WriteFiles : public testing::Test {
   std::string text_of(const std::string& name) { return *read_file(folder_ / name, 1000); }
   fs::path folder_;
 };
+
+class LookAround : public InFolder {};
+class WriteFiles : public InFolder {};
+
+TEST_F(LookAround, FindsKernelsOfPythonAndNoFunctionsThatTheyCall) {
+  ASSERT_TRUE(write_file(folder_ / "t.py", R"py(import triton
+import triton.language as tl
+
+@triton.autotune(
+    configs=[triton.Config({"B": 64})],
+    key=["n"],
+)
+@triton.jit(
+    do_not_specialize=["n"],
+)
+def scale(
+    x, y,
+    n, B: tl.constexpr,
+):
+    if n == 0:
+        return
+    tl.store(y, twice(tl.load(x)))
+
+@triton.jit
+def twice(x):
+    # A function of kernels.
+
+    return x + x
+
+@triton.jit
+def last(x): tl.store(x, 0)
+)py"));
+  ASSERT_TRUE(write_file(folder_ / "n.py", R"py(from numba import cuda, float32
+
+@cuda.jit(device=True)
+def helper(a):
+    pass
+
+@cuda.jit("void(float32[:], float32[:])",
+          fastmath=True)
+def saxpy(x, y):
+    y[0] = helper(x[0])
+)py"));
+  const FoundFiles found = look_around(folder_);
+  ASSERT_EQ(found.triton.size(), 2u);
+  EXPECT_EQ(found.triton[0].name + found.triton[1].name, "scalelast");
+  ASSERT_EQ(found.numba.size(), 1u);
+  EXPECT_EQ(found.numba[0].name, "saxpy");
+  EXPECT_EQ(found.limit, "");
+}
+
+TEST_F(LookAround, SaysWhichFilesItLeavesOut) {
+  for (int i = 0; i < 203; ++i) {
+    ASSERT_TRUE(write_file(folder_ / fmt::format("k{:03}.cu", i), "\n"));
+  }
+  const FoundFiles found = look_around(folder_);
+  EXPECT_EQ(found.cuda.size(), 200u);
+  EXPECT_EQ(found.limit,
+            "200 of 203 .cu files were looked at, up to k199.cu; run it in the folders below for "
+            "the others\n");
+}
 
 TEST_F(WriteFiles, WritesAllOrNothing) {
   ASSERT_TRUE(write_file(folder_ / "b", "old"));

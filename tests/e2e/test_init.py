@@ -6,9 +6,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tarfile
+import time
 import tomllib
 
 import pytest
@@ -75,6 +77,35 @@ void launch(const float* x, float* y, int rows, int cols) {
   no_row_check<<<(rows * 32 + 127) / 128, 128>>>(x, y, rows, cols);
 }
 """
+
+
+EIGHT = """#include <cuda_fp16.h>
+__global__ void checked(const half* x, half* y, int n) {
+  const int at = 8 * (blockIdx.x * blockDim.x + threadIdx.x);
+  if (at < n) *reinterpret_cast<float4*>(y + at) = *reinterpret_cast<const float4*>(x + at);
+}
+__global__ void unchecked(const half* x, half* y, int n) {
+  const int at = 8 * (blockIdx.x * blockDim.x + threadIdx.x);
+  float4 eight = *reinterpret_cast<const float4*>(x + at);
+  eight.x = __shfl_sync(~0u, eight.x, threadIdx.x % 32);
+  if (at < n) *reinterpret_cast<float4*>(y + at) = eight;
+}
+"""
+
+
+def test_sizes_are_multiples_of_what_a_thread_takes_at_once_and_a_note_says_why(new_home):
+    home = new_home({"k.cu": EIGHT})
+    run = home.run("init")
+    assert run.returncode == 0, run.stderr
+    checked, unchecked = tomllib.loads((home.project / "gpuemu.toml").read_text())["kernels"]
+    assert checked["dims"] == {"n": {"range": [8, 3000], "multiple_of": 8}}
+    assert unchecked["dims"]["n"]["multiple_of"] == 8 and unchecked["launches"][0]["grid"] == ["cdiv(n, 2048)"]
+    for name, why in (("checked", "each thread takes 8 elements at once, and with n = "),
+                      ("unchecked", "Only multiples of 2048 ran without a finding, but its launch rounds n up, and each thread takes 8")):
+        assert re.search(rf"note: {name} \(k.cu\): .*({why})", run.stderr), run.stderr
+    tested = home.run("test", "--cases", 8)
+    assert tested.returncode == 1 and "[PASS] checked" in tested.stdout and "[FAIL] unchecked" in tested.stdout, tested.stdout
+    assert "OutOfBounds" in tested.stdout
 
 
 def test_a_missing_check_of_the_tail_is_found_and_not_declared_away(new_home):
@@ -144,7 +175,7 @@ def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_i
     for what, why in (("k.cu: walk", "write a __global__ function beside it"), ("torch.cu: t", "put its __global__ functions into a file"),
                       ("header.cu: h", "includes gone.h, which is not in this folder: name the folder that has it with --include"),
                       ("broken.cu: b", "broken.cu"), ("constant.cu: c", "the __constant__ variable w of type P[4]")):
-        for where, line in ((run.stderr, f"note: {what} is left out: "), (text, f"# {what}: ")):
+        for where, line in ((run.stderr, f"note: {what} is left out: "), (text, f"# {what} is left out: ")):
             assert line in where and why in where.partition(line)[2].partition("\n")[0], where
     assert home.run("config", "check").returncode == 0
 
@@ -163,6 +194,55 @@ def test_headers_are_found_where_the_folder_has_them(new_home):
     assert f'include_dirs = ["{elsewhere}", "inc"]' in text and 'dtype = "float64"' in text
     tested = home.run("test", "--cases", 4)
     assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_headers_are_found_in_folders_above_up_to_that_of_the_repository(new_home):
+    kernel = ("__global__ void k(const real* x, real* y, int n) {\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+              "  if (i < n) y[i] = x[i];\n}\n")
+    home = new_home({"other.h": "#error not this one\n", "repo/include/my/types.h": "#include \"deep.h\"\n", "repo/.git/HEAD": "",
+                     "repo/src/deep.h": "typedef double real;\n", "repo/src/gpu/k.cu": "#include <my/types.h>\n" + kernel,
+                     "repo/src/gpu/o.cu": "#include \"other.h\"\n" + kernel.replace("real", "int").replace(" k(", " o(")})
+    run = home.run("init", "repo/src/gpu")
+    assert run.returncode == 0 and "found 2 kernels: 1 tried on the emulator, 0 guessed, 1 left out" in run.stdout, run.stdout + run.stderr
+    assert "includes other.h, which is not in this folder" in run.stderr
+    config = tomllib.loads((home.project / "repo/src/gpu/gpuemu.toml").read_text())
+    assert config["runtime"]["include_dirs"] == ["../../include", ".."] and config["kernels"][0]["inputs"][0]["dtype"] == "float64"
+    assert home.run("test", "--cases", 3, "--config", "repo/src/gpu/gpuemu.toml").returncode == 0
+
+
+def test_headers_alone_are_sources(new_home):
+    kernel = ("__global__ void {0}(const float* x, float* y, int n) {{\n  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+              "  if (i < n) y[i] = x[i];\n}}\n")
+    home = new_home({"lib/alone.cuh": "#pragma once\n" + kernel.format("alone"), "lib/used.cuh": "#pragma once\n" + kernel.format("used"),
+                     "lib/none.cuh": "// Not __global__ here.\n", "k.cu": '#include "lib/used.cuh"\n' + kernel.format("own")})
+    run = home.run("init")
+    assert run.returncode == 0 and "found 3 kernels: 3 tried" in run.stdout, run.stdout + run.stderr
+    config = tomllib.loads((home.project / "gpuemu.toml").read_text())
+    assert {one["name"]: one["source"] for one in config["kernels"]} == {"own": "k.cu", "used": "k.cu", "alone": "lib/alone.cuh"}
+    tested = home.run("test", "--cases", 4)
+    assert tested.returncode == 0, tested.stdout + tested.stderr
+
+
+def test_the_folder_may_be_a_word(new_home):
+    home = new_home({"src/k.cu": CU})
+    assert home.run("init", "src").returncode == 0
+    assert (home.project / "src/gpuemu.toml").exists() and not (home.project / "gpuemu.toml").exists()
+
+
+def test_what_was_found_before_ctrl_c_is_kept(new_home):
+    sources = {f"k{at:02}.cu": CU.replace("scale", f"scale{at}").replace("twice", f"twice{at}") for at in range(40)}
+    home = new_home(sources)
+    running = subprocess.Popen([str(BIN / "gpuemu"), "init"], cwd=home.project, env=home.env, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    time.sleep(4)
+    running.send_signal(signal.SIGINT)
+    out, err = running.communicate(timeout=120)
+    if running.returncode == 0:
+        pytest.skip("this machine looks at 80 kernels in four seconds")
+    assert running.returncode == 130 and "note: interrupted at file " in err, out + err
+    config = tomllib.loads((home.project / "gpuemu.toml").read_text())
+    assert 0 < len(config["kernels"]) < 80
+    assert home.run("config", "check").returncode == 0
 
 
 def test_ptx_alone_is_enough(new_home):
@@ -263,6 +343,7 @@ def test_a_framework_without_cuda_gets_a_program_of_its_own_that_is_python(new_h
     assert f"import {module}" in text or f"from {module}" in text
     assert not own or "model.py: " + ("add_kernel" if framework == "triton" else "saxpy") in text
     assert f"next: `python3 {program}`" in run.stdout
+    assert not own or "found 1 kernel of " in run.stdout
     checked = home.run("config", "check")
     assert checked.returncode == 0 and "has no effect" not in checked.stdout + checked.stderr
     config = (home.project / "gpuemu.toml").read_text()
@@ -271,6 +352,7 @@ def test_a_framework_without_cuda_gets_a_program_of_its_own_that_is_python(new_h
         done = subprocess.run([sys.executable, program], cwd=home.project, capture_output=True, text=True, timeout=300,
                               env=home.env | {"PYTHONPATH": str(ROOT / "python")})
         assert done.returncode == 0, done.stdout + done.stderr
+        assert not own or done.stdout == "ok: add; not called yet: 1 of this folder\n"
 
 
 def test_each_framework_gets_another_program(new_home):
