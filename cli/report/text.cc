@@ -262,14 +262,19 @@ std::string summed_up(const TestReportReply& report) {
 
 void print_test_report(const TestReportReply& report, const ReportStyle& style, std::ostream& out,
                        std::ostream& err) {
-  uint64_t good = 0, bad = 0, skipped = 0, broken = 0;
+  uint64_t good = 0, bad = 0, skipped = 0, broken = 0, unjudged = 0;
   for (const OpTestReport& op : report.ops) {
     print_op(op, style, out, err);
-    ++(is_broken(op) ? broken : op.state != OpState::Ran ? skipped : op.failed == 0 ? good : bad);
+    uint64_t& kind = is_broken(op)              ? broken
+                     : op.state != OpState::Ran ? skipped
+                     : op.failed == 0           ? good
+                                                : bad;
+    ++kind;
+    unjudged += &kind == &good && op.no_reference ? 1 : 0;
   }
   if (style.compact) out << summed_up(report);
   const double seconds = static_cast<double>(report.duration_ms) / 1000;
-  out << fmt::format("{}; {} cases in {:.2f} s", counts_text(good, bad, skipped, broken),
+  out << fmt::format("{}; {} cases in {:.2f} s", counts_text(good, bad, skipped, broken, unjudged),
                      report.total, seconds);
   if (report.total > 0 && seconds > 0) {
     out << fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds);
@@ -277,8 +282,10 @@ void print_test_report(const TestReportReply& report, const ReportStyle& style, 
   out << fmt::format("\nseed {} on {}, backend {}\n", report.seed, report.device, report.backend);
 }
 
-std::string counts_text(uint64_t passed, uint64_t failed, uint64_t skipped, uint64_t not_run) {
+std::string counts_text(uint64_t passed, uint64_t failed, uint64_t skipped, uint64_t not_run,
+                        uint64_t without_reference) {
   std::string text = fmt::format("{} passed", passed);
+  if (without_reference > 0) text += fmt::format(" ({} without a reference)", without_reference);
   if (failed > 0) text += fmt::format(", {} failing", failed);
   if (skipped > 0) text += fmt::format(", {} skipped", skipped);
   if (not_run > 0) text += fmt::format(", {} not run", not_run);

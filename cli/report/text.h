@@ -33,7 +33,8 @@ void print_broken_ops(const TestReportReply& report, std::ostream& err);
 /// Returns "10 passed, 3 failing, 1 skipped, 1 not run", omitting zeros. Must not contain the word
 /// "failed": editors treat an op as failed if a line contains its name and that word, and an op may
 /// be called "a".
-std::string counts_text(uint64_t passed, uint64_t failed, uint64_t skipped, uint64_t not_run);
+std::string counts_text(uint64_t passed, uint64_t failed, uint64_t skipped, uint64_t not_run,
+                        uint64_t without_reference = 0);
 /// Returns "largest error is 5.6 % of the allowed error" for 0.056.
 std::string error_use_text(double use);
 

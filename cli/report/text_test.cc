@@ -133,6 +133,15 @@ TEST(FailureLine, StaysOneLineWhateverAScriptPrinted) {
   EXPECT_EQ(line.find_first_of("\n\r\t\x1b"), std::string::npos) << line;
 }
 
+TEST(Report, CountsWhatPassedWithoutAReference) {
+  TestReportReply report;
+  report.ops = {op_report("gelu", 0), op_report("relu", 0), op_report("silu", 2)};
+  report.ops[1].no_reference = report.ops[2].no_reference = true;
+  const Printed printed = print(report);
+  EXPECT_NE(printed.out.find("2 passed (1 without a reference), 1 failing; "), std::string::npos)
+      << printed.out;
+}
+
 TEST(Report, MatchesTheProblemMatcherAndRepeatsOnlyFailuresOnTheErrorStream) {
   TestReportReply report;
   report.ops = {op_report("gelu", 0), op_report("relu", 3)};
