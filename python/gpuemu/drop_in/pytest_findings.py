@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import json
 import os
@@ -18,6 +17,7 @@ from gpuemu import installed
 
 RUN = "GPUEMU_RUN"
 _SLOWEST = 5  # Kernels in the summary.
+_FAULTS_MOST = 1000  # As of the torch driver: with --on-finding sticky every call fails.
 _MARKER = 'gpuemu_allow("KIND", ..., reason="..."): findings of these kinds do not fail the test (with --gpuemu)'
 _OPTIONS = {"--gpuemu-arch": ("--arch", "sm_XX", "architecture of the emulated device"),
             "--gpuemu-checks": ("--checks", "LIST", "what is checked, as in memory,init,race or -init"),
@@ -113,7 +113,9 @@ def text_of(finding: dict[str, Any]) -> str:
 
 
 def settle() -> None:
-    """Waits for the kernels that the test launched, so that what they do wrong counts for it."""
+    """Waits for the kernels that the test launched, so that what they do wrong counts for it, and takes the errors that they left."""
+    if (library := _driver()) is not None:
+        _wait_for_devices(library)
     torch = sys.modules.get("torch")
     if torch is None or "gpuemu.torch.driver" not in sys.modules:
         return
@@ -122,11 +124,43 @@ def settle() -> None:
     driver().settle()
 
 
+def _driver() -> ctypes.CDLL | None:
+    """The driver that this process has loaded, where it is gpuemu's."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    except OSError:
+        return None
+    return library if hasattr(library, "gpuemu_kernel_times") else None
+
+
+def _wait_for_devices(library: ctypes.CDLL) -> None:
+    """All work of the current context and of the primary ones; of no device before cuInit."""
+    count, flags, active, context = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p()
+    if library.cuDeviceGetCount(ctypes.byref(count)):
+        return
+    if not library.cuCtxGetCurrent(ctypes.byref(context)) and context.value:
+        _synchronize(library)
+    for device in range(count.value):
+        if library.cuDevicePrimaryCtxGetState(device, ctypes.byref(flags), ctypes.byref(active)) or not active.value:
+            continue
+        if library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
+            continue
+        library.cuCtxPushCurrent_v2(context)
+        _synchronize(library)
+        library.cuCtxPopCurrent_v2(ctypes.byref(context))
+        library.cuDevicePrimaryCtxRelease_v2(device)
+
+
+def _synchronize(library: ctypes.CDLL) -> None:
+    for _ in range(_FAULTS_MOST):
+        if not library.cuCtxSynchronize():
+            return
+
+
 def kernel_times() -> dict[str, list[int]]:
     """Launches and nanoseconds of the kernels that ran in this process, by name."""
     times: dict[str, list[int]] = {}
-    with contextlib.suppress(OSError, AttributeError):  # No driver is loaded, or another one.
-        library = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
+    if (library := _driver()) is not None:
         text = ctypes.create_string_buffer(_times(library, None, 0))
         _times(library, text, len(text))
         for line in text.value.decode(errors="replace").splitlines():
