@@ -214,6 +214,7 @@ TEST(CiSarif, HasOneResultForEachFaultWithItsCases) {
   const std::string message = results[0]["message"]["text"];
   EXPECT_NE(message.find("scale: 2 of 4 cases"), std::string::npos) << message;
   EXPECT_EQ(results[0]["partialFingerprints"]["kindOpAndCode"], "OutOfBounds:scale:y");
+  EXPECT_EQ(results[0]["partialFingerprints"]["kindAndOp"], "OutOfBounds:scale");
   EXPECT_FALSE(log["runs"][0]["tool"]["driver"]["rules"][0]["help"]["text"].empty());
 }
 

@@ -60,9 +60,12 @@ void add_finding(const CiFinding& finding, const Config& config, SarifLog& log) 
   const std::string message = fmt::format(
       "{}: {}; {}; max diff {:.3e}; replay: {}", finding.op_name, cases_text(finding),
       describe(failure) + reason_of(failure), smallest.max_diff, replay_command(smallest));
-  log.add({"validation/" + kind, message, finding.op_name,
-           place_of(finding.op_name, &failure, config), "kindOpAndCode",
-           fmt::format("{}:{}:{}", kind, finding.op_name, code_of(failure))});
+  const std::string kind_and_op = kind + ":" + finding.op_name;
+  SarifFinding made{"validation/" + kind, message,
+                    finding.op_name,      place_of(finding.op_name, &failure, config),
+                    "kindOpAndCode",      kind_and_op + ":" + code_of(failure)};
+  made.more_fingerprints.emplace("kindAndOp", kind_and_op);
+  log.add(made);
 }
 
 void add_cases(const CiRunSummary& summary, const Config& config, SarifLog& log) {

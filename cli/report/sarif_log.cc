@@ -107,6 +107,9 @@ void SarifLog::add(const SarifFinding& finding) {
       {"message", {{"text", clean(one_line(finding.message))}}},
       {"locations", SortedJson::array({location})},
       {"partialFingerprints", {{finding.fingerprint, clean(finding.fingerprint_value)}}}};
+  for (const auto& [fingerprint, value] : finding.more_fingerprints) {
+    result["partialFingerprints"][fingerprint] = clean(value);
+  }
   for (const std::vector<SarifStep>& steps : finding.flows) {
     if (!steps.empty()) result["codeFlows"].push_back(flow_of(steps, folder_));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct SarifFinding {
   std::optional<SarifStep> related = std::nullopt;  ///< The other access of a pair.
   /// Why the finding is accepted, "" if it is not; nothing if findings cannot be accepted.
   std::optional<std::string> accepted = std::nullopt;
+  std::map<std::string, std::string> more_fingerprints = {};  ///< Those of published readers.
 };
 
 class SarifLog {
