@@ -1,4 +1,4 @@
-// The embedded PTX has the entries and source lines that are promised.
+// Tests that the embedded PTX has the expected entries and source lines.
 #include "kernels/catalog.h"
 
 #include <algorithm>

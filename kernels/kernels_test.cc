@@ -9,7 +9,7 @@
 namespace gpuemu {
 namespace {
 
-/// How far from the reference an element may be, relative to the largest number behind it.
+/// The permitted error of an element, relative to the largest number that it is computed from.
 double tolerance_of(DType dtype) {
   if (dtype == DType::Float16) return 0x1p-10;
   return dtype == DType::BFloat16 ? 0x1p-7 : 1e-5;

@@ -1,4 +1,4 @@
-// Random numbers that kernels make: bit for bit those of the host.
+// Tests that kernels generate the same random bits as the host.
 #include <array>
 #include <bit>
 #include <cmath>

@@ -136,7 +136,7 @@ struct LayernormCase {
   double eps;
 };
 
-/// dx, dweight and dbias one behind the other.
+/// dx, dweight and dbias, one after another.
 Numbers layernorm_gradients(const LayernormCase& c, const Numbers& x, const Numbers& weight,
                             const Numbers& dy) {
   const auto cols = static_cast<size_t>(c.cols);

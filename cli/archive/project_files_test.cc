@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder of this process alone, gone with the object.
+/// A private folder, removed with the object.
 class ProjectFilesTest : public ::testing::Test {
  protected:
   ProjectFilesTest() {

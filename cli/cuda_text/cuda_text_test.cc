@@ -1,4 +1,4 @@
-// What is read from the text of CUDA sources.
+// Tests the scan of CUDA sources as text.
 #include <gtest/gtest.h>
 
 #include "cli/cuda_text/c_expression.h"

@@ -1,4 +1,4 @@
-// Lines, slices and references to tensors, and what is printed of them.
+// Tests parsing of lines, slices and references to tensors, and how they are printed.
 #include <cstring>
 #include <random>
 

@@ -1,4 +1,4 @@
-// Breakpoints in a listing, and what a stopped launch holds as text.
+// Tests breakpoints in a listing, and the state of a stopped launch as text.
 #include <csignal>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Names that would lead out of the folder, and the forms of numbers and texts.
+// Tests names that would lead out of the folder, and the formats of numbers and texts.
 #include <algorithm>
 #include <filesystem>
 

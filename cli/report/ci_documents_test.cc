@@ -1,4 +1,4 @@
-// What every document makes of hostile names and messages, and that its counts are right.
+// Tests that no document is broken by hostile names and messages, and that its counts are right.
 #include "cli/report/ci_documents.h"
 
 #include <limits>

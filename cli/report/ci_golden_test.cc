@@ -1,5 +1,5 @@
-// Every report of one run, as it is written: tests/golden/reports. GPUEMU_GOLDEN_UPDATE=1 writes
-// the files anew; their diff says what a change of a renderer does.
+// Compares every report of one run with tests/golden/reports. GPUEMU_GOLDEN_UPDATE=1 updates the
+// files; their diff shows the effect of a change to a renderer.
 #include <cstdlib>
 #include <sstream>
 

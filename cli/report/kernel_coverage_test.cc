@@ -1,4 +1,4 @@
-// Coverage of a kernel in every form.
+// Tests coverage of a kernel in every format.
 #include "cli/report/kernel_coverage.h"
 
 #include <gtest/gtest.h>

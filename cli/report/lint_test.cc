@@ -1,4 +1,4 @@
-// What lint and diff show, and that nothing a kernel's name holds breaks a report.
+// Tests the reports of lint and diff, also with hostile kernel names.
 #include "cli/report/lint.h"
 
 #include <sstream>

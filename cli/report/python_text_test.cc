@@ -1,4 +1,4 @@
-// What tensors look like in Python.
+// Tests how tensors are written for Python.
 #include "cli/report/python_text.h"
 
 #include <cmath>

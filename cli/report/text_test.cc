@@ -1,4 +1,4 @@
-// The lines that editors read with regular expressions, and messages that hold script output.
+// Tests the lines that editors parse with regular expressions, and messages with script output.
 #include "cli/report/text.h"
 
 #include <sstream>

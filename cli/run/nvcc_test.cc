@@ -18,7 +18,7 @@ NvccArguments translated(const Words& given) {
   return made.ok() ? *made : NvccArguments{};
 }
 
-/// What is added to every command line, behind what the user chose.
+/// The arguments added to every command line, after those of the user.
 Words added(Words words) {
   for (const char* one : {"-cudart=shared", "-lineinfo", "-L/lib", "-Xlinker", "-rpath=/lib"}) {
     words.emplace_back(one);

@@ -1,4 +1,4 @@
-// What is written into a folder.
+// Tests the files that `gpuemu init` writes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

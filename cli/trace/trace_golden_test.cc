@@ -1,5 +1,5 @@
-// Every form of one trace, as it is written: tests/golden/traces. GPUEMU_GOLDEN_UPDATE=1 writes the
-// files anew.
+// Compares every format of one trace with tests/golden/traces. GPUEMU_GOLDEN_UPDATE=1 updates the
+// files.
 #include <cstdlib>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What write_file does to places that are no plain files, and to those that are.
+// Tests write_file on regular files and on others, such as pipes and links.
 #include "common/base/files.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Files : public testing::Test {
     const auto text = read_file(path, 1 << 20);
     return text ? *text : text.error().message;
   }
-  /// Names in the folder: a temporary that was left behind is one of them.
+  /// Returns the names in the folder, including temporary files that were left behind.
   std::vector<std::string> names() {
     std::vector<std::string> all;
     for (const auto& entry : fs::directory_iterator(folder_)) {

@@ -1,4 +1,4 @@
-// What a launch passes.
+// Tests the arguments of launches.
 #include <gtest/gtest.h>
 
 #include "common/config/test_config.h"

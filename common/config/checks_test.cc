@@ -1,4 +1,4 @@
-// Limits for compiled code: which of several places wins. And the dtype under test of integer ops.
+// Tests which limits for compiled code take precedence, and the dtype under test of integer ops.
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// gpuemu.toml as people write it, right and wrong: golden files, layers and random changes.
+// Tests gpuemu.toml as users write it, right and wrong: golden files, layers and random changes.
 #include "common/config/config.h"
 
 #include <algorithm>
@@ -288,7 +288,7 @@ TEST(Config, ScalarAndMixedListsReadAlike) {
   EXPECT_EQ(config.find_op("none"), nullptr);
 }
 
-/// A folder of its own for layered files, removed at the end.
+/// A private folder for layered files, removed at the end.
 class Layers : public testing::Test {
  protected:
   void SetUp() override {

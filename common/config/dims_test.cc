@@ -1,4 +1,4 @@
-// What `dims` and the ranges of tensors say.
+// Tests `dims` and the ranges of tensors.
 #include <algorithm>
 
 #include <gtest/gtest.h>

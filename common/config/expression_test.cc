@@ -209,7 +209,8 @@ TEST(Expression, WithoutTextIsAnErrorNotACrash) {
   EXPECT_TRUE(Expression().names().empty());
 }
 
-// A second evaluator: builds text and value together, in 128 bits, and knows when there is none.
+// A second evaluator: builds text and value together, in 128 bits, and detects when there is no
+// value.
 __extension__ typedef __int128 Wide;
 
 struct Sample {

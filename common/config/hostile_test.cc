@@ -1,5 +1,4 @@
-// gpuemu.toml that nobody wrote in good faith: it is refused with its place, and nothing falls
-// over.
+// Tests that a hostile gpuemu.toml is rejected with its location and does no harm.
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
@@ -34,7 +33,7 @@ TEST(Config, ThousandsOfUnknownKeysAreEachReportedOnce) {
   EXPECT_EQ(parse_config(text, "f.toml").problems.size(), 20'000u);
 }
 
-/// Processor time of reading so many kernels, the least of three.
+/// Returns the processor time for reading this many kernels, the least of three runs.
 double seconds_for(int kernels) {
   std::string text;
   for (int i = 0; i < kernels; ++i) {

@@ -1,4 +1,4 @@
-// `init` of outputs and scratch memory: how it is read, and the bytes that it stands for.
+// Tests `init` for outputs and scratch memory: how it is read, and the bytes that it denotes.
 #include "common/config/initial_value.h"
 
 #include <cmath>

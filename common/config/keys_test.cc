@@ -1,5 +1,5 @@
-// The rows and the readers are about the same keys: a reader that asks for a key without a row ends
-// the program, and a row that no reader asks for is found here.
+// Tests that table rows and readers have the same keys: a reader that requests a key without a row
+// aborts, and this test finds rows that no reader uses.
 #include "common/config/keys.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace gpuemu {
 namespace {
 
-/// Where a table with these keys stands: its text around the keys, and its path.
+/// The context of a table with these keys: the text around them, and its path.
 struct Site {
   const KeySection& section;
   std::string before, after, path;

@@ -330,7 +330,7 @@ TEST_F(Transport, ReplyThatArrivesWhileTheClientClosesDoesNotKeepIt) {
   });
   for (int round = 0; round < 100; ++round) {
     Client client = dial();
-    client.request("given up", milliseconds(3)).ok();  // On a busy machine it comes in time.
+    client.request("given up", milliseconds(3)).ok();  // On a busy host it may arrive in time.
     EXPECT_TRUE(client.request("beside it", kPatience).ok());
   }
 }

@@ -1,4 +1,4 @@
-// Many pushers, one taker.
+// Tests the queue with many producers and one consumer.
 #include "daemon/campaign/batch_queue.h"
 
 #include <thread>

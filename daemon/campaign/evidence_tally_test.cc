@@ -1,4 +1,4 @@
-// What passing cases add up to, and when they are compared exactly.
+// Tests the sums of evidence, and when passing cases count as compared exactly.
 #include "daemon/campaign/evidence_tally.h"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What a writer of results writes, and what it says when it cannot.
+// Tests what the writer of results stores, and its errors.
 #include "daemon/campaign/result_writer.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(ResultWriter, KeepsNothingBehindAnErrorAndTellsIt) {
     return error(ErrorCode::Io, "the disk is full");
   });
   ASSERT_TRUE(writer.start());
-  // More than wait at most: nobody who pushes is stopped by the error.
+  // More than the queue holds: the error must not block callers of push().
   for (size_t i = 0; i < 3 * kUnwrittenCasesMax; ++i) writer.push(0, 1);
   EXPECT_EQ(writer.finish().error().message, "the disk is full");
   EXPECT_TRUE(writer.broken());

@@ -118,7 +118,7 @@ TEST(VerdictCache, AnswersUnderTheSameKeyOnly) {
   EXPECT_FALSE(cache.kernel("gelu", "ke"));
 }
 
-/// A project with one op in PTX, in a folder of its own.
+/// A project with one op in PTX, in a private folder.
 class FingerprintTest : public testing::Test {
  protected:
   void SetUp() override {

@@ -1,4 +1,4 @@
-// Writing under a condition, and reading around what is damaged.
+// Tests conditional writes, and reading around damage.
 #include "daemon/database/database.h"
 
 #include <atomic>

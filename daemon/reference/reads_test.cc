@@ -1,5 +1,5 @@
-// What scripts read is told, so that a verdict can be thrown away when it changes; and a running
-// interpreter notices it too.
+// Tests that files which scripts read are reported, so that a cached verdict is discarded when they
+// change, and that a running interpreter reloads them.
 #include <algorithm>
 #include <utility>
 
@@ -110,7 +110,7 @@ TEST_F(ReadsTest, DataThatWasMissingIsReadWhenItAppears) {
 }
 
 TEST_F(ReadsTest, AModuleFromElsewhereThatChangesTakesAnotherInterpreter) {
-  // Neither below the project nor beside the script: it stays loaded for all scripts.
+  // A module neither below the project nor beside the script stays loaded for all scripts.
   char pattern[] = "/tmp/gpuemu-elsewhere-XXXXXX";
   const std::string elsewhere = ::mkdtemp(pattern);
   const auto write = [&](int factor) {
@@ -120,7 +120,7 @@ TEST_F(ReadsTest, AModuleFromElsewhereThatChangesTakesAnotherInterpreter) {
   const std::string script = "import sys\nsys.path.insert(0, '" + elsewhere +
                              "')\nimport outside\ndef reference(x):\n  return [outside.FACTOR]\n";
   ASSERT_TRUE(ask(script));
-  ASSERT_TRUE(ask(script));  // The second one finds it loaded.
+  ASSERT_TRUE(ask(script));  // The second script finds it loaded.
   EXPECT_TRUE(has_read(elsewhere + "/outside.py"));
   const int before = process_->pid();
   write(4444);

@@ -181,7 +181,7 @@ TEST_F(ReferenceTest, TransposedResultsArePackedRowMajor) {
 TEST_F(ReferenceTest, AnyCallableIsAReferenceAndMayChange) {
   const std::string counting =
       "class Times:\n"
-      "  __hash__ = None\n"  // Nothing is remembered of what has no hash.
+      "  __hash__ = None\n"  // Unhashable values are not cached.
       "  def __init__(self, by): self.by = by\n"
       "  def __call__(self, x): return x * self.by\n"
       "def reference(x):\n  return x\n"

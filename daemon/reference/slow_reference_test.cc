@@ -1,4 +1,4 @@
-// References whose misbehaviour takes seconds by its nature.
+// Tests references whose misbehaviour takes seconds.
 #include "daemon/reference/reference_fixture.h"
 
 namespace gpuemu {

@@ -1,4 +1,4 @@
-// What searches of one op that run at the same time leave behind.
+// Tests the corpus that concurrent searches of one op store.
 #include "daemon/search/corpus_turns.h"
 
 #include <algorithm>

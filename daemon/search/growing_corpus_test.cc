@@ -1,4 +1,4 @@
-// What a search knows, what its epochs follow, and how its corpus is bounded.
+// Tests what a search knows, what its epochs follow, and the limits of its corpus.
 #include "daemon/search/growing_corpus.h"
 
 #include <gtest/gtest.h>

@@ -242,7 +242,7 @@ TEST(JobTable, TakesNoJobOnceItStops) {
   EXPECT_FALSE(ran);
 }
 
-/// In a process of its own: the limit holds for the user's processes everywhere.
+/// Runs in a separate process, because the limit counts all processes of the user.
 void start_a_job_without_threads() {
   JobTable jobs;
   const rlimit none{0, 0};

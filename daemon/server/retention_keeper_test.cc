@@ -1,4 +1,4 @@
-// What the daemon prunes by itself, and when.
+// Tests what the daemon prunes automatically, and when.
 #include "daemon/server/retention_keeper.h"
 
 #include <algorithm>

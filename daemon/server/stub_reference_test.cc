@@ -1,4 +1,4 @@
-// Scripts that count as not written yet, and scripts that do not.
+// Tests which scripts count as not written yet.
 #include "daemon/server/stub_reference.h"
 
 #include <gtest/gtest.h>

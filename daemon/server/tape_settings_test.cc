@@ -1,4 +1,5 @@
-// Where the devices of a daemon's tapes are opened, and what becomes of workers that refuse them.
+// Tests where the devices of a daemon's tapes are opened, and what happens to workers that refuse
+// them.
 #include "daemon/server/tape_settings.h"
 
 #include <cstdlib>
@@ -69,7 +70,7 @@ class TapeDevices : public testing::Test {
                       .environment = {}};
     return tape_settings(Config(), lanes, facts).hosts;
   }
-  /// A program that notes what it is started with, and ends.
+  /// A program that records its arguments and ends.
   std::string noting_program() {
     const fs::path program = folder_ / "worker";
     EXPECT_TRUE(

@@ -1,4 +1,4 @@
-// The ledger counts what is stored, and no changed byte of the database goes unnoticed.
+// Tests that the ledger counts what is stored and detects any changed byte of the database.
 #include "daemon/database/ledger.h"
 
 #include <cstdlib>

@@ -443,7 +443,7 @@ TEST_F(Storage, AFileSizeLimitIsAFullDiskUntilTheNextStart) {
 TEST_F(Storage, AFullDiskIsSaidAndReadingGoesOnUntilThereIsRoom) {
   constexpr int kCannotMount = 80;
   const int code = exit_code_of([&] {
-    // In a mount namespace of its own, which goes with the child.
+    // In a separate mount namespace, which ends with the child.
     const std::filesystem::path disk = folder_ / "disk";
     std::filesystem::create_directory(disk);
     if (::unshare(CLONE_NEWNS) != 0 ||

@@ -1,4 +1,4 @@
-// Requests of tapes that take their worker along: each is tried on two of them, whatever it is.
+// Tests requests of tapes that crash their worker: each is tried on two workers, whatever it is.
 #include <algorithm>
 #include <cstring>
 #include <set>

@@ -1,4 +1,4 @@
-// Outputs of one call that several entries of a tape ask for.
+// Tests outputs of one call that several entries of a tape share.
 #include "daemon/tapes/sibling_outputs.h"
 
 #include <cstdlib>

@@ -1,4 +1,5 @@
-// Many sessions at once on devices that are too small: values, ends, and the same queue again.
+// Runs many sessions at once on devices that are too small: tests values, ends, and repeatable
+// queues.
 #include "daemon/tapes/tapes.h"
 
 #include <algorithm>
@@ -35,7 +36,7 @@ class RandomTape {
  public:
   explicit RandomTape(unsigned seed) : draw_(seed) {}
 
-  /// JSON text of so many tensors more, and some drops.
+  /// Returns JSON text with this many further tensors, and some drops.
   std::string next(size_t count) {
     std::string text;
     for (size_t i = 0; i < count; ++i) add(text);

@@ -12,7 +12,7 @@ namespace {
 TEST(RunMemory, EachPieceOfTheHostsMemoryIsItsOwn) {
   FakeDevice device(false);
   RunMemory memory(device);
-  // The second time all of it lies in one block, the first time it does not.
+  // The second time everything is in one block, the first time it is not.
   for (int round = 0; round < 3; ++round) {
     memory.reuse_host();
     std::vector<std::span<std::byte>> pieces;

@@ -114,7 +114,7 @@ TEST_F(Seats, AModuleThatDoesNotCompileEndsTheTurn) {
   EXPECT_TRUE(seats_[0].properties());
 }
 
-/// Loses as many workers as it is told, and then lends none.
+/// Loses the given number of workers, and then has none.
 class LossyPool : public RemotePool {
  public:
   class Worker : public RemoteWorker {
@@ -194,7 +194,7 @@ TEST_F(LossySeat, WaitsForABusyRemoteWorkerWhereThoseArePreferred) {
   pool_->busy = true;
   pool_->losses = 1;
   pool_->waits_busy = 3;
-  EXPECT_TRUE(run());  // The remote worker is lost, and then there is none.
+  EXPECT_TRUE(run());  // The remote worker is lost, and there is no other.
   EXPECT_EQ(pool_->waits, 3U);
   EXPECT_EQ(pool_->attempts, (std::vector<uint32_t>{1}));
 }

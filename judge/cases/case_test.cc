@@ -106,7 +106,7 @@ TEST(PlanCase, EveryShapeAndValueStrategyComesUp) {
     values.insert(plan->value_strategy);
   }
   EXPECT_EQ(shapes.size(), 9u);
-  EXPECT_FALSE(shapes.contains(Strategy::Constants));  // No kernel has told any.
+  EXPECT_FALSE(shapes.contains(Strategy::Constants));  // No kernel has reported any.
   EXPECT_TRUE(values.contains(Strategy::BitsUniform) && values.contains(Strategy::Duplicates));
   EXPECT_FALSE(values.contains(Strategy::OneNan));  // No policy says what is right.
   EXPECT_FALSE(values.contains(Strategy::Large));   // No domain says what is legal.

@@ -1,4 +1,4 @@
-// Every pair of choices meets.
+// Tests that every pair of choices occurs.
 #include "judge/cases/covering.h"
 
 #include <set>

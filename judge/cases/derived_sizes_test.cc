@@ -1,4 +1,4 @@
-// Dims that follow from others, and ranges that end where dims say.
+// Tests dims that are computed from others, and ranges that depend on dims.
 #include <algorithm>
 #include <set>
 

@@ -1,4 +1,4 @@
-// Which large cases an op gets, and which declared sizes are said not to be run.
+// Tests which large cases an op gets, and which declared sizes are reported as not run.
 #include "judge/cases/large_sizes.h"
 
 #include <algorithm>

@@ -18,7 +18,7 @@ TensorSpec tensor(const std::string& name) {
   return spec;
 }
 
-/// What a project that declares shapes and a reference alone comes to.
+/// Returns the options for a project that declares only shapes and a reference.
 OpConfig plain_op(std::vector<DType> dtypes) {
   OpConfig op;
   op.name = "softmax";

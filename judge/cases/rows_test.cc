@@ -82,7 +82,7 @@ TEST(TileMaxima, GrowFromRowToRowInOddTurns) {
   EXPECT_LT(std::ranges::max(rows[60]), -480) << "the next matrix";
 }
 
-/// How many of the values lie exactly between two whole numbers.
+/// Returns how many values are exactly between two whole numbers.
 int64_t ties_in(const std::vector<double>& values) {
   return std::ranges::count_if(values,
                                [](double value) { return value - std::floor(value) == 0.5; });

@@ -1,4 +1,4 @@
-// Values that keep to a rule beside their range.
+// Tests values that follow a rule in addition to their range.
 #include "judge/cases/value_rules.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Kernels that nobody wrote: what is proved of one must hold when the emulator executes it.
+// Tests random kernels: what is proved must hold when the emulator executes them.
 #include <cstring>
 #include <random>
 
@@ -167,7 +167,7 @@ class Writer {
     line(fmt::format("@{}{} bra DONE;", of({"", "!"}), p));
   }
 
-  // A few iterations at most: a counter of its own ends it.
+  // At most a few iterations: a separate counter ends the loop.
   void loop() {
     looped_ = true;
     const std::string i = fresh("r");

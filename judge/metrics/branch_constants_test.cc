@@ -1,4 +1,4 @@
-// Numbers found in PTX.
+// Tests the constants found in PTX.
 #include "judge/metrics/branch_constants.h"
 
 #include <gtest/gtest.h>

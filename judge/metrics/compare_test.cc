@@ -1,4 +1,4 @@
-// What is a regression, what is a warning, and what is merely different.
+// Tests what counts as a regression, as a warning, and as merely different.
 #include "judge/metrics/compare.h"
 
 #include <gtest/gtest.h>

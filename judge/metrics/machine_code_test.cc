@@ -1,4 +1,4 @@
-// What ptxas and cuobjdump print, and what follows from it.
+// Tests the parsing of output of ptxas and cuobjdump, and the metrics derived from it.
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -44,7 +44,7 @@ TEST(PtxasLog, GivesTheNumbersOfEachEntry) {
   const CompiledMetrics& second = entries.at("second");
   EXPECT_EQ(second.arch, "sm_90a");
   EXPECT_EQ(second.registers, 31u);
-  EXPECT_EQ(second.stack_bytes, 0u);  // Not that of the function behind it.
+  EXPECT_EQ(second.stack_bytes, 0u);  // Not that of the next function.
 }
 
 TEST(PtxasLog, CutOrChangedAnywhereIsReadWithoutHarm) {

@@ -1,4 +1,4 @@
-// The numbers of existing tools, line by line, and what they are not: a parser.
+// Tests the line-based counts that existing tools use; they involve no parser.
 #include "judge/metrics/plain_metrics.h"
 
 #include <random>

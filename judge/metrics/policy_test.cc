@@ -1,4 +1,4 @@
-// Every check, on both sides of its limit.
+// Tests every check on both sides of its limit.
 #include "judge/metrics/policy.h"
 
 #include <gtest/gtest.h>

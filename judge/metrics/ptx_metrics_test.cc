@@ -131,7 +131,7 @@ class Nest {
     if (std::ranges::find(all, to) == all.end()) all.push_back(to);
     std::ranges::sort(all);
   }
-  // Code that begins behind block `from`; the block that it ends with.
+  // Appends code after block `from`; returns the block that it ends with.
   uint32_t part(uint32_t from, uint32_t depth, uint32_t budget) {
     for (auto left = budget == 0 ? 0 : random_() % 3; left > 0; --left) {
       from = random_() % 2 == 0 ? branch(from, depth, budget - 1) : loop(from, depth, budget - 1);

@@ -1,4 +1,4 @@
-// What counts as the same kernel, and how what does not is called.
+// Tests which kernels count as the same, and how differences are named.
 #include "judge/metrics/semantic_diff.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Sizes for which what code asks of a parameter is rare.
+// Tests the sizes that rarely taken branches on a parameter need.
 #include "judge/metrics/size_predicates.h"
 
 #include <gtest/gtest.h>

@@ -38,7 +38,7 @@ TEST(OnlyEntries, DropsAllOthers) {
 TEST(OnlyEntries, LeavesATextAsItIsWhoseKernelsNameEachOther) {
   const std::string launches = ".entry child()\n{\n\tmov.u64 %rd1, first;\n}\n";
   EXPECT_EQ(only_entries(all() + launches, {"child"}), all() + launches);
-  // Part of a longer name is none.
+  // A part of a longer name does not match.
   const std::string other = ".entry child()\n{\n\tcall first_of_all;\n}\n";
   EXPECT_EQ(only_entries(all() + other, {"child"}),
             without_entries(all(), {"first", "second"}) + other);

@@ -1,4 +1,4 @@
-// All searches together against made-up failures.
+// Tests all searches together on artificial failures.
 #include <algorithm>
 #include <set>
 #include <tuple>

@@ -1,4 +1,4 @@
-// The searches over dims, values and elements against made-up failures.
+// Tests the searches over dims, values and elements on artificial failures.
 #include "judge/minimize/minimize.h"
 
 #include <algorithm>

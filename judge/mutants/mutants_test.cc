@@ -1,4 +1,4 @@
-// Which mistakes are planted where, and that each makes a kernel that still parses.
+// Tests which mistakes are planted where, and that every mutant still parses.
 #include "judge/mutants/mutants.h"
 
 #include <algorithm>

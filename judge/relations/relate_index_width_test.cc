@@ -1,4 +1,4 @@
-// The relation `huge` against runs that are made up: what each finds in them.
+// Tests the findings of the relation `huge` on artificial runs.
 #include <cstring>
 
 #include <gtest/gtest.h>

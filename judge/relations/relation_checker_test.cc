@@ -120,7 +120,7 @@ launches = [{ entry = "k", grid = 1, block = 32, args = [] }]
     EXPECT_TRUE(verdict.checked) << name_of(spec.kind);
     EXPECT_FALSE(verdict.finding) << verdict.finding->message;
   }
-  /// The message of what was found.
+  /// Returns the message of the finding.
   std::string found(const InvariantSpec& spec, const Kernel& kernel) {
     const RelationVerdict verdict = check(spec, kernel);
     EXPECT_TRUE(verdict.finding) << name_of(spec.kind) << " found nothing";

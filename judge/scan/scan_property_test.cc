@@ -179,7 +179,7 @@ void expect_same(const Comparison& comparison, const ScanOptions& options) {
   expect_near(stats.mean_ulp, expected.mean_ulp, 1e-12, "mean_ulp");
 }
 
-/// The mean of what order_number() says, element by element; of all where there are few.
+/// Returns the mean of order_number() over the elements; over all of them if there are few.
 double mean_of_order_numbers(const Comparison& comparison, size_t count) {
   const FloatFormat& format = format_of(comparison.output.dtype);
   double sum = 0;

@@ -1,4 +1,4 @@
-// The fast pass against a slow and obvious one.
+// Compares the fast pass with a slow, obvious one.
 #include <algorithm>
 #include <bit>
 #include <cmath>

@@ -1,4 +1,4 @@
-// What a case would have let through.
+// Tests which trivial outputs a case would have accepted.
 #include "judge/verdict/trivial_outputs.h"
 
 #include <gtest/gtest.h>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kIndefinite = std::numeric_limits<int64_t>::min();
 
-/// Integers of two rows of three, beside a float per row.
+/// Two rows of three integers, with a float per row.
 struct Case {
   std::vector<int32_t> output = {1, 2, 3, 4, 5, 6};
   std::vector<int64_t> reference = {1, 2, 3, 4, 5, 6};

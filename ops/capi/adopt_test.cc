@@ -1,5 +1,5 @@
-// Memory of others on the emulator: used without a copy, with exact bounds, as long as it is
-// adopted.
+// Tests adopted memory on the emulator: used without a copy, with exact bounds, until it is
+// released.
 #include <array>
 #include <string>
 

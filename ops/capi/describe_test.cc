@@ -1,4 +1,4 @@
-// What the library tells about itself, its devices, its ops and what a program has done with them.
+// Tests what the library reports about itself, its devices, its ops and their use by a program.
 #include <array>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// Several emulated devices through the C interface: their limits, seeds that find a missing wait,
-// and one that a fault loses.
+// Tests several emulated devices through the C interface: their limits, seeds that reveal a missing
+// wait, and a device that is lost after a fault.
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -222,7 +222,7 @@ TEST(EmulatedContexts, SayWhichDeviceIsFullAndWhoHasItsMemory) {
 TEST(EmulatedContexts, ShareALimitAmongThreads) {
   const Variable devices("GPUEMU_EMULATED_DEVICES", "sm_80:1");
   const Context one;
-  constexpr size_t kPiece = 150'000;  // Six fit, and eight threads want two each.
+  constexpr size_t kPiece = 150'000;  // Six fit, but eight threads need two each.
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
     threads.emplace_back([&] {

@@ -1,4 +1,4 @@
-// What only a GPU has: records of kernels by CUPTI, and memory of the driver in a cache.
+// Tests features that only a GPU has: kernel records by CUPTI, and the cache of device memory.
 #include <algorithm>
 #include <array>
 #include <filesystem>

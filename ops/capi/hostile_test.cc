@@ -1,5 +1,6 @@
-// What a program does wrong: each time a code and a sentence, and the context works afterwards.
-// Under the address sanitizer (scripts/sanitize.sh address) nothing is touched that is not ours.
+// Tests misuse by programs: each gives a code and a message, and the context still works
+// afterwards. With the address sanitizer (scripts/sanitize.sh address), no foreign memory is
+// accessed.
 #include <array>
 #include <deque>
 #include <limits>
@@ -304,14 +305,14 @@ TEST_F(Hostile, ObjectsMayBeDestroyedWhileTheirWorkIsUnderWay) {
     EXPECT_EQ(gpuemu_graph_destroy(context_, graph), GPUEMU_OK);
     EXPECT_EQ(gpuemu_stream_destroy(context_, call.stream), GPUEMU_OK);
   }
-  // The memory is in use: it is freed behind that.
+  // The memory is in use, so it is freed afterwards.
   EXPECT_EQ(gpuemu_memory_free(context_, memory_[3]), GPUEMU_OK);
   EXPECT_EQ(gpuemu_stream_synchronize(context_, stream_), GPUEMU_OK) << gpuemu_last_error();
   call.stream = 0;
   EXPECT_EQ(gpuemu_op_call(context_, &call), GPUEMU_OK) << gpuemu_last_error();
 }
 
-/// Tensors that nobody should pass, drawn: what is accepted must run without a fault.
+/// Random invalid tensors: any that are accepted must run without a fault.
 class Drawn {
  public:
   Drawn(uint64_t seed, const std::array<void*, 4>& memory) : random_(seed), memory_(memory) {}

@@ -389,7 +389,7 @@ TEST_F(OpCall, WritesAProfileOfItsCalls) {
   EXPECT_EQ(gpuemu_profile_stop(context_, "/no/such/folder/trace.json", nullptr), GPUEMU_NOT_FOUND);
 }
 
-/// Processor time of this thread for so many of them, the least of several rounds.
+/// Returns the processor time of this thread for this many calls, the least of several rounds.
 template <typename Work>
 double least_ns(int times, const Work& work) {
   constexpr int kRounds = 7;

@@ -1,5 +1,5 @@
-// Chooses kernels by a program's policy and folder, through the C interface: what is preferred,
-// what is passed over and why, what was timed and is remembered.
+// Tests the choice of kernels by policy and folder through the C interface: what is preferred, what
+// is skipped and why, which timings are remembered.
 #include <array>
 #include <filesystem>
 #include <fstream>
@@ -148,7 +148,7 @@ TEST_F(PolicyFiles, AVariantWhoseModuleHasChangedIsTimedAgain) {
   const std::string policy = file("p.toml", kFastest);
   Program(policy, folder_).call("softmax", 1);
   const std::string path = timings_file(), written = text_of(path);
-  // Line by line "variant, hash, microseconds": block_per_row is told to take no time at all.
+  // Lines of "variant, hash, microseconds", which claim that block_per_row takes no time.
   const size_t name = written.find("\nblock_per_row\t") + 1;
   const size_t hash = written.find('\t', name) + 1, time = written.find('\t', hash) + 1;
   const size_t end = written.find('\n', time);

@@ -111,7 +111,7 @@ class Registering : public testing::Test {
     return nlohmann::json::parse(text.data());
   }
 
-  /// What op_json() tells of a variant of relu.
+  /// Returns what op_json() says about a variant of relu.
   nlohmann::json variant_of_relu(const std::string& name) {
     const nlohmann::json told = op_json(relu_);
     for (const auto& one : told["variants"]) {

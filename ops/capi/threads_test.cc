@@ -1,5 +1,5 @@
-// Threads against one another in one context: what each does is as if it were alone. Under the
-// thread sanitizer (scripts/sanitize.sh thread) nothing is a race either.
+// Tests several threads in one context: none may affect the results of another. With the thread
+// sanitizer (scripts/sanitize.sh thread), there must be no races.
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -143,7 +143,8 @@ TEST_F(Threads, CallEveryOpForTheFirstTimeAtOnce) {
     Mine mine(context_, add_, 1);
     mine.fill();
     for (uint32_t op = 1; op <= count; ++op) {
-      // Two inputs of one shape and one output: some ops take that, others say what they want.
+      // Two inputs and one output of the same shape: some ops accept that, others report what they
+      // require.
       Mine other(context_, op, 1);
       other.fill();
       const gpuemu_code code = other.call();

@@ -59,7 +59,7 @@ TEST(Accesses, OfTooManyOperandsAreNotTold) {
   EXPECT_TRUE(Accesses(case_of(in, out), 0, {}).list().empty());
 }
 
-/// A launch that was given an address touches it: what it says of itself has to have it.
+/// A launch accesses every address that it gets, so its declared accesses must include it.
 TEST(Accesses, OfLinearBwdAreThoseOfItsArguments) {
   constexpr std::array<int64_t, 2> kX = {5, 6}, kW = {7, 6}, kDy = {5, 7};
   constexpr std::array<int64_t, 1> kBias = {7};

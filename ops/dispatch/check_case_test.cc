@@ -1,4 +1,4 @@
-// Calls that must not reach a kernel, each with the words that say why.
+// Tests calls that must not reach a kernel, with the messages that say why.
 #include "ops/dispatch/check_case.h"
 
 #include <gtest/gtest.h>
@@ -176,7 +176,7 @@ TEST(Refusal, NamesWhatAVariantDoesNotCompute) {
   }
   EXPECT_EQ(call.refused(), "T is int8, it computes float32, float16, bfloat16, float64");
   EXPECT_EQ(of_length((int64_t{1} << 31) - 1025).refused(), "");
-  // `i += blockDim.x` would run past 2^31 behind the last element of a row of this length.
+  // `i += blockDim.x` would exceed 2^31 after the last element of a row of this length.
   EXPECT_EQ(of_length((int64_t{1} << 31) - 1024).refused(),
             "a has 2147482624 elements, it counts with 32 bits and takes up to 2147482623");
 }

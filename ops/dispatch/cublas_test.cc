@@ -1,5 +1,5 @@
-// gemm by cuBLAS beside gemm by our own kernels, on a GPU that has both; and what is said
-// elsewhere.
+// Compares gemm by cuBLAS with gemm by our own kernels, on a GPU that has both; elsewhere tests the
+// error message.
 #include <algorithm>
 #include <cmath>
 #include <vector>

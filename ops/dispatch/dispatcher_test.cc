@@ -44,7 +44,7 @@ KernelVariant variant(const std::string& name, int priority, void (*plan)(const 
           .plan = plan};
 }
 
-/// Workspaces that plan() was given. A plan is a plain function and has nowhere else to tell.
+/// The workspaces passed to plan(). Global, because plan() is a plain function.
 std::vector<uint64_t>& planned_workspaces() {
   static std::vector<uint64_t> seen;
   return seen;
@@ -235,7 +235,8 @@ TEST_F(Dispatching, GivesWorkThatMayRunSideBySideWorkspacesOfTheirOwn) {
   for (const StreamId stream : {a, a, b}) ASSERT_TRUE(call("roomy_gelu", x, y, 1, stream));
   EXPECT_EQ(seen[0], seen[1]);  // One stream does one after the other.
   EXPECT_NE(seen[0], seen[2]);
-  // Graphs can be launched on any stream, beside each other and beside the one they come from.
+  // Graphs can be launched on any stream, concurrently with each other and with their original
+  // stream.
   for (int graph = 0; graph < 2; ++graph) {
     ASSERT_TRUE(streams.begin_capture(a));
     ASSERT_TRUE(call("roomy_gelu", x, y, 1, a));

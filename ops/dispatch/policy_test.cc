@@ -1,4 +1,4 @@
-// Policies in both languages, and what is wrong with wrong ones.
+// Tests policies in both languages, and the errors in wrong ones.
 #include "ops/dispatch/policy.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What makes two calls the same.
+// Tests which calls count as the same.
 #include "ops/dispatch/recent_calls.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a declaration must be, and that those of the built-in ops are.
+// Tests the rules for declarations, also on those of the built-in ops.
 #include "ops/dispatch/registry.h"
 
 #include <gtest/gtest.h>

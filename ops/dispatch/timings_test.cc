@@ -1,4 +1,4 @@
-// What was measured is found again, and nothing else is.
+// Tests that stored timings are found again, and nothing else is.
 #include "ops/dispatch/timings.h"
 
 #include <filesystem>

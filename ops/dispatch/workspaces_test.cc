@@ -1,4 +1,4 @@
-// Who shares a workspace, and who waits for whom.
+// Tests which calls share a workspace, and which wait for others.
 #include "ops/dispatch/workspaces.h"
 
 #include <chrono>

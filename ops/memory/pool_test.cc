@@ -1,4 +1,4 @@
-// The pool on streams whose seeded schedule shows a wait that is missing.
+// Tests the pool on streams whose seeded schedule reveals a missing wait.
 #include "ops/memory/pool.h"
 
 #include <algorithm>

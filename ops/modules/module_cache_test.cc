@@ -1,4 +1,4 @@
-// Modules are loaded once, compiled once, and say what is in them.
+// Tests that modules are loaded once and compiled once, and list their contents.
 #include "ops/modules/module_cache.h"
 
 #include <filesystem>

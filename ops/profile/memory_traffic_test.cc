@@ -1,4 +1,4 @@
-// Bytes by space, against numbers worked out by hand.
+// Compares bytes by memory space with numbers computed by hand.
 #include "ops/profile/memory_traffic.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Ranges, ops and counters of real launches on the emulator, and what is exported of them.
+// Tests ranges, ops and counters of real launches on the emulator, and their export.
 #include "ops/profile/profiler.h"
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// Declarations as text: what becomes of them, and what is said about wrong ones.
+// Tests declarations as text: what they are converted to, and the errors in wrong ones.
 #include "ops/registered/declaration.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What expressions are worth, and what is said about wrong ones.
+// Tests the values of expressions, and the errors in wrong ones.
 #include "ops/registered/expression.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// What is asked of cuBLAS is the product that was meant: a stand-in multiplies by the rules of
-// BLAS.
+// Tests that cuBLAS is called for the intended product: a stand-in multiplies by the rules of BLAS.
 #include "ops/vendor/cublas.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The recorder against a stand-in of CUPTI, and what it says where there is none.
+// Tests the recorder with a stand-in for CUPTI, and the error without one.
 #include "ops/vendor/cupti.h"
 
 #include <cstdlib>

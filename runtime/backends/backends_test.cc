@@ -26,7 +26,7 @@ TEST(OpenDevice, OpensEachBackendByItsName) {
 TEST(DeviceTraits, BelongToBackendsThatCanBeOpened) {
   for (const DeviceTraits& one : computing_backends()) {
     const auto device = open_device(request_for(std::string(one.backend)));
-    // A machine without a GPU has no such device, but knows the name.
+    // A host without a GPU has no such device, but the name is valid.
     EXPECT_TRUE(device || device.error().code == ErrorCode::Unavailable) << one.backend;
   }
   EXPECT_TRUE(device_traits("emulator").orders_threads);

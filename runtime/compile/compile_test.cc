@@ -1,4 +1,5 @@
-// Each compiler that is here, once; what needs many compilations is in compile_thorough_test.cc.
+// Tests each installed compiler once; compile_thorough_test.cc has the tests with many
+// compilations.
 #include "runtime/compile/compile.h"
 
 #include <thread>

@@ -1,5 +1,5 @@
-// What needs many compilations. With NVRTC, which takes milliseconds, it runs with every build;
-// with nvcc, which takes a second each, in the slow tests.
+// Tests with many compilations. With NVRTC, which takes milliseconds each, they run in every build;
+// with nvcc, which takes a second each, among the slow tests.
 #include <algorithm>
 #include <thread>
 

@@ -1,4 +1,4 @@
-// What remains of sources of the host for a compiler of device code.
+// Tests what is left of host code for a compiler of device code.
 #include "runtime/compile/host_code.h"
 
 #include <algorithm>

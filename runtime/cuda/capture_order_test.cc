@@ -13,7 +13,7 @@ using Nodes = std::vector<Node>;
 MemoryAccess reads(uint64_t begin, uint64_t end) { return {begin, end, false}; }
 MemoryAccess writes(uint64_t begin, uint64_t end) { return {begin, end, true}; }
 
-/// Handles that are told apart; nobody looks behind them.
+/// Distinct handles that are never dereferenced.
 std::array<char, 4096> places;
 Node node(size_t number) { return &places[number]; }
 

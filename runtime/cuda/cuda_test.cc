@@ -1,4 +1,4 @@
-// What can be tested without a GPU; the rest is in tests/conformance.
+// Tests that need no GPU; the others are in tests/conformance.
 #include <gtest/gtest.h>
 
 #include "runtime/cuda/cuda_device.h"

@@ -1,4 +1,4 @@
-// What a thread has chosen is its own.
+// Tests that each thread has its own current stream.
 #include "runtime/device/current.h"
 
 #include <thread>

@@ -1,4 +1,5 @@
-// Extents of others: pieces where they overlap, and what stays when some go.
+// Tests extents of foreign memory: pieces where they overlap, and what remains when some are
+// removed.
 #include "runtime/device/foreign_memory.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The words of a refused launch.
+// Tests the messages for refused launches.
 #include "runtime/device/launch_check.h"
 
 #include <gtest/gtest.h>

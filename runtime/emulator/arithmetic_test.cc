@@ -1,4 +1,4 @@
-// Every family at the edges of its type, against what C++ says.
+// Compares every family of instructions at the edges of its type with C++.
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-// Copies that arrive when they are waited for, and the barriers that count them.
+// Tests asynchronous copies that arrive when they are waited for, and the barriers that count them.
 #include <algorithm>
 
 #include "runtime/emulator/test_kernel.h"
@@ -241,7 +241,8 @@ TEST(Mbarrier, CountsCopiesOfThreads) {
                             "xor.b32 %r4, %r2, 4; mov.u32 %r5, tile; add.u32 %r5, %r5, %r4; "
                             "ld.shared.u32 %r6, [%r5]; st.global.u32 [%rd6], %r6;");
   EXPECT_EQ(got.out[0], 1001u);
-  // Without .noinc the arrival counts itself in; the thread's own arrival is still wanted.
+  // Without .noinc the copy's arrival increases the expected count, so the thread's own arrival is
+  // still needed.
   clean(barrier_for("32") +
         "cp.async.ca.shared.global [%r3], [%rd1], 4; "
         "cp.async.mbarrier.arrive.shared.b64 [bar]; mbarrier.arrive.shared.b64 "

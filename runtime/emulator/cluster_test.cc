@@ -1,4 +1,5 @@
-// Blocks that run together: clusters with each other's shared memory, grids that meet.
+// Tests blocks that run together: clusters with shared memory of all their blocks, and grids with
+// grid-wide barriers.
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

@@ -1,4 +1,4 @@
-// A product and a sum in one rounding or two: the bits say which.
+// Tests whether a product and a sum are rounded once or twice, by the bits of the result.
 #include <gtest/gtest.h>
 
 #include "runtime/emulator/test_kernel.h"

@@ -1,4 +1,4 @@
-// Values that mean nothing, from where they come to where they matter.
+// Tests undefined values from their origin to where they matter.
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

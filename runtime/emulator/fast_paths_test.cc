@@ -1,5 +1,5 @@
-// What the emulator does not do instruction by instruction and lane by lane must not show: values
-// computed once per warp, memory accesses of whole rows, functions of many lanes at once.
+// Tests that shortcuts of the emulator do not change results: values computed once per warp, memory
+// accesses of whole rows, functions of many lanes at once.
 #include <cstdlib>
 #include <numeric>
 #include <random>
@@ -186,7 +186,7 @@ TEST(FastPaths, ARowThatLeavesItsTensorIsReportedForTheLanesOutside) {
 /// Block b reads or writes 32 elements of `type` from element 16 * b on, forwards or backwards:
 /// rows, and what is none. Neighbours have 16 of them in common.
 TEST(FastPaths, RowsOfTwoBlocksThatOverlapAreARaceOfTheLanesThatMeet) {
-  // Blocks that run at the very same time may overlook each other in a word.
+  // Blocks that run at exactly the same time may miss each other in a word.
   constexpr uint32_t kOneThread = 1;
   for (const std::string type : {"u8", "u16", "u32", "u64"}) {
     for (const std::string order : {"", "xor.b32 %r3, %r3, 31;", "xor.b32 %r3, %r3, 16;"}) {
@@ -304,7 +304,7 @@ TEST(FastPaths, ApproximationsOfEightLanesAreTheModels) {
   }
 }
 
-/// Lanes with one divisor divide by a product; what a lane alone computes is what C++ does.
+/// Lanes with a common divisor divide by multiplying; a single lane must compute the same as C++.
 TEST(FastPaths, OneDivisorForAllLanesGivesTheQuotientsOfEach) {
   std::mt19937 random(21);
   const uint32_t divisors[] = {1,          2,          3,          5,          7,

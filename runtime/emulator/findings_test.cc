@@ -1,4 +1,4 @@
-// What the emulator says about kernels that do wrong.
+// Tests the findings for faulty kernels.
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -164,7 +164,7 @@ TEST(Findings, BroadcastOfOneLanesStoreNeedsAWarpBarrier) {
 TEST(Findings, RacesInPartsOfAWord) {
   const std::string store =
       "shr.u32 %r6, %r1, 5; mov.u32 %r5, tile; add.u32 %r5, %r5, %r6; st.shared.u8 [%r5], %r6;";
-  TestKernel apart(entry(store));  // Each warp has a byte of its own.
+  TestKernel apart(entry(store));  // Each warp has its own byte.
   apart.config().block = {64, 1, 1};
   apart.arg(uint64_t{0}).run();
   EXPECT_EQ(
@@ -172,7 +172,7 @@ TEST(Findings, RacesInPartsOfAWord) {
       "race_shared");
 }
 TEST(Findings, NoneForReadersOfWhatTheirOwnWarpWroteAlike) {
-  // Every warp writes the same word, as replicated layouts do, and reads it behind a warp barrier.
+  // Every warp writes the same word, as replicated layouts do, and reads it after a warp barrier.
   TestKernel kernel(
       entry("mov.u32 %r5, tile; mov.u32 %r6, 7; st.shared.u32 [%r5], %r6; bar.warp.sync "
             "0xffffffff; ld.shared.u32 %r7, [%r5];"));

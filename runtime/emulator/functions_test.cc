@@ -1,4 +1,4 @@
-// What kernels call: functions of every form, printf, assert, malloc and free.
+// Tests calls in kernels: functions of every form, printf, assert, malloc and free.
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

@@ -1,4 +1,4 @@
-// Blocks that wait for blocks which a real part begins after them, and others that need not.
+// Tests blocks that wait for blocks that a real GPU starts later, and others that need not wait.
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -79,7 +79,7 @@ TEST(IssueOrder, AGridThatThePartCannotHoldIsADeadlockHoweverItGrows) {
 TEST(IssueOrder, ABarrierOfABoundedGridIsNone) { EXPECT_EQ(said(kBarrier, {.grown = 108}), ""); }
 TEST(IssueOrder, WaitingForLowerNumbersIsNone) { EXPECT_EQ(said(kForPrevious), ""); }
 TEST(IssueOrder, TicketsInAnyOrderAreNone) {
-  // The ticket is the number; the words begin behind the counter.
+  // The ticket is the block number; the words begin after the counter.
   EXPECT_EQ(said("atom.global.add.u32 %r2, [%rd1], 1; add.u32 %r7, %r2, 1; setp.eq.u32 %p3, %r2, "
                  "0; @%p3 bra SET; mov.u32 %r8, %r2;\n" +
                  kWait + "SET:" + kSet),

@@ -51,7 +51,7 @@ std::string pair_of(const Place& place, const std::string& first, uint32_t first
       access(second, place, second_bytes, "%rd5", "%r7") + "\n ret;\n}\n");
 }
 
-/// All offsets at which the two accesses may lie.
+/// Tries all offsets of the two accesses.
 void compare(const Place& place, const std::string& first, uint32_t first_bytes,
              const std::string& second, uint32_t second_bytes) {
   TestKernel kernel(pair_of(place, first, first_bytes, second, second_bytes), 80, 1);
@@ -106,7 +106,7 @@ DONE: ret; })"));
   }
 }
 
-/// %r3: the lane's word of `tile`; %r5: that of the lane beside it.
+/// %r3: the lane's word of `tile`; %r5: that of the neighbouring lane.
 std::string exchange(const std::string& body) {
   return with_header(
       ".visible .entry k() { .reg .b32 %r<12>; .reg .pred %p<5>; .shared .align 16 .b8 tile[256];\n"

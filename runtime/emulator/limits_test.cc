@@ -1,4 +1,4 @@
-// What a module or a launch asks beyond a GPU's limits is refused or reported, and never harms the
+// Tests that modules and launches beyond a GPU's limits are refused or reported, and never harm the
 // host.
 #include "common/base/limits.h"
 
@@ -108,7 +108,7 @@ TEST(Limits, StaticSharedMemoryEndsWherePtxasEndsIt) {
             std::string::npos);
 }
 
-/// A device whose compiler gives each thread of `k` so many registers.
+/// A device whose compiler gives each thread of `k` this many registers.
 EmulatorOptions with_registers(int count, int* asked) {
   EmulatorOptions options{.sm = 90, .threads = 1};
   options.registers = [=](const std::string& ptx, int sm) {

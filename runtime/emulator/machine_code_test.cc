@@ -1,5 +1,5 @@
-// Machine code must not show: random programs, accesses of every shape and faults in the middle of
-// a straight-line run give what the handlers give, bit for bit and finding by finding.
+// Tests that machine code behaves like the handlers, bit for bit and finding by finding: random
+// programs, accesses of every shape, and faults within straight-line code.
 #include <random>
 
 #include "runtime/emulator/decode/decode.h"

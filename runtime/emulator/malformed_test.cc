@@ -1,4 +1,5 @@
-// Forms that no compiler writes and the reader lets pass: each is a located refusal, never a crash.
+// Tests forms that no compiler emits but the parser accepts: each is refused with its location and
+// never crashes.
 #include <string>
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Counters against numbers worked out by hand.
+// Compares counters with numbers computed by hand.
 #include "runtime/profile/profile.h"
 
 #include <map>

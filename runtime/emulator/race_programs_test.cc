@@ -1,6 +1,6 @@
-// Random programs of three warps over one tile of shared memory: the race detector says the same
-// whichever way an access goes. By generic addresses it goes lane by lane; whole rows go a few
-// vectors at a time; and then there is machine code.
+// Tests random programs of three warps on one tile of shared memory: the race detector must report
+// the same however an access is executed. Generic addresses go lane by lane, whole rows a few
+// vectors at a time, and some code is compiled to machine code.
 #include <random>
 
 #include "runtime/emulator/test_kernel.h"

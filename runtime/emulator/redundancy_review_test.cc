@@ -1,5 +1,5 @@
-// Races of threads that repeat each other's work: notes in a module of Triton's where they change
-// no result, findings in every other case.
+// Tests races of threads that repeat each other's work: notes in a module of Triton if they do not
+// change results, otherwise findings.
 #include "runtime/emulator/redundancy_review.h"
 
 #include "runtime/emulator/test_kernel.h"

@@ -1,5 +1,5 @@
-// Shadow execution has two ways: lane by lane where a history is wanted, and all lanes at once
-// where none is. What they give must be the same, on every instruction set of the host.
+// Tests that both implementations of shadow execution give the same results on every instruction
+// set of the host: lane by lane if a history is requested, otherwise all lanes at once.
 #include <bit>
 #include <cmath>
 #include <random>

@@ -1,4 +1,4 @@
-// Shadow execution: what small kernels with known losses are told about them.
+// Tests the reports of shadow execution on small kernels with known losses.
 #include "runtime/shadow/shadow.h"
 
 #include <cmath>
@@ -71,7 +71,7 @@ TEST(Shadow, SeesWhatANaiveSumLosesToCancellation) {
   EXPECT_EQ(run.first.origin->kind, Kind::Cancels);
 }
 
-/// The bound of one thread's result, of underflow alone.
+/// Returns the bound of one thread's result, for underflow only.
 double underflow_of(const std::string& body, const std::vector<float>& in,
                     ShadowErrors errors = ShadowErrors::Underflow) {
   TestKernel kernel(
@@ -246,7 +246,7 @@ std::vector<float> thirds() {
   return in;
 }
 
-/// What `move` brought into %r5 of each lane: two halves, of which the first is wanted.
+/// Returns what `move` stored in %r5 of each lane: the first of two halves.
 std::string after_rows(const std::string& move) {
   return " .shared .align 16 .b8 tile[512];\n" +
          entry(halves_in_shared() + move +

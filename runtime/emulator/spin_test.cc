@@ -1,4 +1,5 @@
-// Threads that wait in loops: for ever, which is found out early, or for a while, which is none.
+// Tests threads that wait in loops: for ever, which must be detected early, or for a while, which
+// is no fault.
 #include <chrono>
 
 #include "runtime/emulator/test_kernel.h"
@@ -6,7 +7,7 @@
 namespace gpuemu::emulator {
 namespace {
 
-/// %r1: thread; %r2: block; %rd1: `flag`; the word `lock` lies in shared memory.
+/// %r1: thread; %r2: block; %rd1: `flag`; the word `lock` is in shared memory.
 std::string entry(const std::string& body) {
   return std::string(".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"spin.cu\"\n") +
          ".visible .entry k(.param .u64 p) {\n"
@@ -277,7 +278,7 @@ TEST(Spin, AWaitWithPausesForABlockThatComputesIsNone) {
           {4, 1, 1}));
 }
 TEST(Spin, AWaitThatEndsAfterSecondsOfTheDeviceIsNone) {
-  // Nobody sets the flag; who waits gives up after 2 s (2^31 ns), again and again.
+  // The flag is never set; the waiting thread stops after 2 s (2^31 ns) and tries again.
   const Outcome outcome = run(R"(
     mov.u32 %r8, 0;
     NEXT: mov.u64 %rd5, %globaltimer;
@@ -292,7 +293,7 @@ TEST(Spin, AWaitThatEndsAfterSecondsOfTheDeviceIsNone) {
   EXPECT_EQ(outcome.flags[1], 3u);
 }
 TEST(Spin, ATimeOutSaysWhatTheThreadsRead) {
-  // A counter makes every round another one: nobody can tell whether it ends.
+  // A counter makes every round different, so it is undecidable whether the loop ends.
   const Outcome outcome = run(R"(
     .loc 1 20 1
     W: add.u32 %r8, %r8, 1; ld.volatile.global.u32 %r9, [%rd1+20]; setp.eq.u32 %p1, %r9, 0;

@@ -1,5 +1,5 @@
-// Orders of execution other than the usual one: all of them end correct kernels with the same
-// result, and show what depends on the order.
+// Tests other orders of execution than the default: correct kernels give the same result in all of
+// them, and results that depend on the order differ.
 #include <map>
 #include <set>
 

@@ -1,4 +1,5 @@
-// Lanes that part and meet, warps that wait for each other, and what lanes tell each other.
+// Tests lanes that diverge and reconverge, warps that wait for each other, and exchange between
+// lanes.
 #include <bit>
 
 #include "runtime/emulator/test_kernel.h"

@@ -1,4 +1,4 @@
-// What launches reached, from counts written by hand.
+// Tests the coverage of launches, with counts written by hand.
 #include "runtime/profile/coverage.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Every file of tests/golden/ptx: the first line says what its text must give.
+// Tests every file of tests/golden/ptx, whose first line has the expected result.
 #include <algorithm>
 #include <filesystem>
 

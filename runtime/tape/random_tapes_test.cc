@@ -1,4 +1,4 @@
-// Random tapes: whatever the tape, the output queue is legal, complete and the same again.
+// Tests on random tapes that the output queue is legal, complete and repeatable.
 #include <algorithm>
 #include <bit>
 #include <random>

@@ -1,4 +1,5 @@
-// Products of matrices, bit for bit as an H200 answered: chip_matrices.def has the checksums.
+// Compares matrix products bit for bit with results of an H200; chip_matrices.def has the
+// checksums.
 #include "tests/conformance/chip_inputs.h"
 #include "tests/conformance/fixture.h"
 

@@ -1,4 +1,5 @@
-// One instruction at a time, bit for bit as an H200 answered: chip_forms.def has the checksums.
+// Compares single instructions bit for bit with results of an H200; chip_forms.def has the
+// checksums.
 #include <map>
 
 #include "tests/conformance/chip_inputs.h"

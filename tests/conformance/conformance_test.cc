@@ -1,4 +1,4 @@
-// What every backend must do alike: memory, modules, launches that are right or refused.
+// Tests behaviour that all backends share: memory, modules, valid and refused launches.
 #include <algorithm>
 
 #include "common/base/limits.h"

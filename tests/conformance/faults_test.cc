@@ -1,5 +1,4 @@
-// Kernels that misbehave: findings, not errors. What each backend sees differs, and that is written
-// here.
+// Tests faulty kernels, which give findings rather than errors, and what each backend detects.
 #include <algorithm>
 
 #include "tests/conformance/fixture.h"

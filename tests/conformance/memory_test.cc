@@ -1,4 +1,5 @@
-// The caching allocator over every backend: reuse, order between streams, limits, pinned memory.
+// Tests the caching allocator on every backend: reuse, order between streams, limits, pinned
+// memory.
 #include <cstring>
 #include <thread>
 

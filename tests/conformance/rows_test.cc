@@ -1,4 +1,5 @@
-// Every row of tests/ptx/rows on every backend, and every entry of the emulator's table in a row.
+// Runs every row of tests/ptx/rows on every backend, and checks that every entry of the emulator's
+// table is in a row.
 #include "tests/conformance/rows.h"
 
 #include <algorithm>
@@ -215,7 +216,7 @@ TEST(PtxRowFiles, HoldEveryEntryOfTheTableOfMeanings) {
   }
   for (const std::string_view text : kMeasured) add_opcodes(text, told);
   for (const auto& [key, row] : emulator::handlers()) {
-    // Loads and stores are told by their own spelling, which says more than the key.
+    // Loads and stores are identified by their spelling, which is more precise than the key.
     if (key.starts_with("ld.") || key.starts_with("st.") || key != emulator::canonical_key(key)) {
       continue;
     }

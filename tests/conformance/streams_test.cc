@@ -1,4 +1,4 @@
-// Streams, events, graphs and pinned memory: what every backend must do alike.
+// Tests behaviour that all backends share: streams, events, graphs and pinned memory.
 #include <atomic>
 #include <thread>
 
@@ -304,7 +304,7 @@ TEST_P(StreamsConformance, ServeManyThreadsAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// A fault loses the GPU for this process, so this one comes last and runs alone under ctest.
+/// After a fault the process has lost the GPU, so this test is last and runs alone under ctest.
 TEST_P(StreamsConformance, ZFaultsAreErrorsOfTheNextSynchronize) {
   const StreamId a = stream();
   ASSERT_TRUE(scale(a, 64, 1, 1));

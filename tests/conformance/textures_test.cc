@@ -1,4 +1,4 @@
-// Textures over plain memory: what a kernel reads through them, on every backend that has them.
+// Tests textures over plain memory on every backend that supports them.
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -151,7 +151,7 @@ TEST_P(Textures, BlendFourNeighboursWithinAShare) {
     at.push_back({0.6f + 0.0937f * static_cast<float>(i), 0.7f + 0.0411f * static_cast<float>(i)});
   }
   const std::vector<float> got = read(kPlane, config, at);
-  // The texels are linear in x and y, so is what lies between them.
+  // The texels are linear in x and y, and so are interpolated values.
   for (size_t i = 0; i < at.size(); ++i) {
     EXPECT_NEAR(got[4 * i], (at[i].x - 0.5f) + 10 * (at[i].y - 0.5f), 11.0f / 256)
         << "at (" << at[i].x << ", " << at[i].y << ")";

@@ -1,4 +1,4 @@
-// Blocks that run together: clusters that the launch gives, and grids whose blocks all meet.
+// Tests blocks that run together: clusters of the launch, and grids with a barrier for all blocks.
 #include <numeric>
 
 #include "tests/conformance/fixture.h"

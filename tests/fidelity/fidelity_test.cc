@@ -1,4 +1,4 @@
-// Emulator beside emulator: what is equal is told so, and what differs is counted and placed.
+// Compares two emulators: equal results are reported as equal, differences are counted and located.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-// A launch that asks before every instruction.
+// Tests a launch that calls the debugger before every instruction.
 #include <functional>
 #include <map>
 
@@ -39,7 +39,7 @@ DONE:
 }
 )";
 
-/// Does what a test wants at every instruction.
+/// Calls a function of the test at every instruction.
 class Asked final : public Debugger {
  public:
   void loaded(const DebugProgram& given) override { program = given; }
@@ -91,7 +91,7 @@ class Stepped : public ::testing::Test {
 
 TEST_F(Stepped, AsksBeforeEveryInstructionThatALaneExecutes) {
   launch();
-  // Warp 0 does all 15; of warp 1 nobody passes the branch, and 'ret' is done by both parts.
+  // Warp 0 executes all 15; no lane of warp 1 passes the branch, and both parts execute 'ret'.
   EXPECT_EQ(asked.program.functions.size(), 1U);
   EXPECT_EQ(asked.program.functions[0].body.size(), 14U);
   EXPECT_GE(asked.count, 14U + 6U);

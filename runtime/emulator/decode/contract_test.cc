@@ -1,4 +1,4 @@
-// The rules are those of ptxas 13.0 for sm_90, read from its machine code.
+// Tests the rules for fusing of ptxas 13.0 for sm_90, as read from its machine code.
 #include "runtime/emulator/decode/contract.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Every instruction of the table is executed in some form, or the table says that it is refused.
+// Tests that every instruction of the table is executed in some form, or is marked as unsupported
+// in the table.
 #include "runtime/emulator/decode/decoders.h"
 
 #include <set>

@@ -1,5 +1,5 @@
-// The approximate f32 functions as the instruction sets compute them, for whole registers of lanes,
-// against the models of runtime/emulator/numerics/mufu.h.
+// Compares the approximate f32 functions of each instruction set, for whole registers of lanes,
+// with the models of runtime/emulator/numerics/mufu.h.
 #include <algorithm>
 #include <cstring>
 #include <iterator>

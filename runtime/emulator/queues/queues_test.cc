@@ -1,4 +1,4 @@
-// Order, waits, captures and seeds, without a device.
+// Tests order, waits, captures and seeds without a device.
 #include "runtime/emulator/queues/queues.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class QueuesTest : public testing::Test {
       return ok_status();
     }));
   }
-  /// The stream stands still until open() is called.
+  /// The stream is blocked until open() is called.
   void block(StreamId which) {
     ASSERT_TRUE(queues_.submit(which, [this] {
       gate_.wait(false);

@@ -1,4 +1,4 @@
-// The tables of instructions and modifiers: lookup by text, and what rows must not contradict.
+// Tests the tables of instructions and modifiers: lookup by text, and consistency of rows.
 #include <gtest/gtest.h>
 
 #include "runtime/ptx/isa/modifier.h"
