@@ -17,13 +17,13 @@ const std::vector<DType>& floats() {
   return kAll;
 }
 
-/// Without elements, of one, of sizes that no packet of 16 bytes, block or grid divides.
+/// Sizes: no element, one element, and sizes not divisible by a 16-byte packet, block or grid.
 const std::vector<Sizes>& shapes() {
   static const std::vector<Sizes> kAll = {{0}, {1}, {7}, {257}, {2, 0, 3}, {3, 5, 67}, {4099}};
   return kAll;
 }
 
-/// As the dtype holds it.
+/// Returns the value rounded to the dtype.
 double rounded(DType dtype, double value) {
   Numbers one = {value};
   std::vector<std::byte> bytes(byte_size(dtype));

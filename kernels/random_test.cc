@@ -45,7 +45,7 @@ bool is_kept(const DropoutKey& key, size_t element, double p) {
   return static_cast<double>(words[element % 4]) >= p * 0x1p32;
 }
 
-/// What an input of integers holds cannot be given as doubles beyond 2^53.
+/// Integers beyond 2^53 cannot be passed as doubles.
 constexpr DropoutKey kKey{uint64_t{0xC0FFEE} << 24, uint64_t{5} << 32 | 77};
 
 TEST(Dropout, KeepsWhatThePhiloxBitsOfTheHostKeep) {
@@ -107,7 +107,7 @@ void expect_the_bits_of_the_host(DType dtype, const RandomCase& c, int64_t count
   widen_to_double(dtype, bytes, expected);
   ASSERT_EQ(actual.size(), expected.size());
   for (size_t i = 0; i < actual.size(); ++i) {
-    // As bits, so that -0 is not 0.
+    // Compares bits, so that -0 differs from 0.
     ASSERT_EQ(std::bit_cast<uint64_t>(actual[i]), std::bit_cast<uint64_t>(expected[i]))
         << name_of(dtype) << ", kind " << c.kind << ", element " << i << ": " << actual[i]
         << " instead of " << expected[i];

@@ -112,7 +112,7 @@ TEST(Reduce, KeepsANanThatAMaximumMeets) {
   }
 }
 
-/// What check_case says of a call whose tensors need no memory.
+/// Returns the message of check_case for a call whose tensors need no memory.
 std::string refused(const std::string& name, const Sizes& in, const Sizes& out, int32_t axis) {
   const OpKind* op = nullptr;
   for (const OpKind* one : builtin_ops()) op = one->name == name ? one : op;

@@ -84,7 +84,7 @@ Numbers bias_gradient(int32_t m, int32_t n, float value) {
 TEST(LinearBackward, SumsManyRowsAsExactlyAsFew) {
   for (const int32_t n : {1, 3}) {
     const int32_t m = 1 << 16;
-    const double expected = m * static_cast<double>(0.1F);  // One sum in float is 0.1 % off.
+    const double expected = m * static_cast<double>(0.1F);  // One float sum would be 0.1 % off.
     for (const double one : bias_gradient(m, n, 0.1F)) EXPECT_NEAR(one, expected, 1e-6 * expected);
   }
   for (const int32_t n : {2, 31, 32, 33, 100}) {

@@ -47,7 +47,7 @@ TEST(Usage, NamesAnUnknownCommandAndTheNearest) {
 
 TEST(Usage, KnowsWhatOtherToolsCallACommand) {
   EXPECT_NE(Small().problem("run").find("did you mean 'test'?"), std::string::npos);
-  // Nothing that this program does not have.
+  // Suggestions must exist in this program.
   EXPECT_EQ(Small().problem("replay").find("reproduce"), std::string::npos);
 }
 

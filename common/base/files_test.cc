@@ -145,7 +145,7 @@ TEST_F(Files, ThreadsThatWriteOnePathNeverMixTheirTexts) {
     std::jthread two([&] { write_often('b'); });
     for (int i = 0; i < 200; ++i) {
       const std::string text = content(path);
-      if (text.size() != 100'000) continue;  // Not there yet.
+      if (text.size() != 100'000) continue;  // Not written yet.
       EXPECT_EQ(text.find_first_not_of(text.front()), std::string::npos);
     }
   }

@@ -171,7 +171,8 @@ TEST_F(Transport, GarbageOnTheSocketHurtsNobody) {
   EXPECT_TRUE(dial().request("a newcomer", kPatience).ok());
 }
 
-/// What a peer sends before it hangs up: nothing, half a handshake, a handshake, half a message.
+/// Data that a peer sends before it disconnects: nothing, half a handshake, a handshake, half a
+/// message.
 std::string beginning(int round) {
   const std::string handshake("\0SP\0\0\x30\0\0", 8);
   const std::string half_message("\1\0\0\0\0\0\0\3\0\x80", 10);
@@ -292,7 +293,7 @@ TEST_F(Transport, StopLeavesTheSocketOfAnotherDaemonAlone) {
   ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
   const UniqueFd from(ends[0]), to(ends[1]);
   const pid_t other = ::fork();
-  if (other == 0) {  // Nothing but system calls: the threads are not here.
+  if (other == 0) {  // Only system calls: the child has none of the threads.
     char told = ::listen(taken.get(), 8) == 0 ? 1 : 0;
     static_cast<void>(::write(to.get(), &told, 1));
     for (;;) ::pause();

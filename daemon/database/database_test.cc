@@ -45,7 +45,7 @@ class DatabaseTest : public testing::Test {
     EXPECT_TRUE(value);
     return value && *value ? **value : "";
   }
-  /// What the ledger counts; it is written when the database is closed.
+  /// Returns the counts of the ledger, which is written when the database is closed.
   uint64_t counted() {
     database_.reset();
     const auto ledger = read_ledger(root_ / "db");

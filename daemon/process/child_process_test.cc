@@ -41,7 +41,7 @@ TEST(ChildProcess, TalksOverItsSocket) {
 
 TEST(ChildProcess, InheritsOnlyWhatIsNamed) {
   int ends[2];
-  ASSERT_EQ(::pipe(ends), 0);  // Without close-on-exec on purpose.
+  ASSERT_EQ(::pipe(ends), 0);  // Intentionally without close-on-exec.
   auto child =
       ChildProcess::spawn({{"sh", "-c", "ls /proc/self/fd | tr '\\n' ' ' >&3"}, "", {ends[0]}});
   ASSERT_TRUE(child);

@@ -72,7 +72,7 @@ TEST_F(ReadsTest, TheProcessFormTellsItToo) {
 }
 
 TEST_F(ReadsTest, WhatProgramsAndTheNetworkReadIsNotKnown) {
-  EXPECT_FALSE(is_complete());  // Nothing has run.
+  EXPECT_FALSE(is_complete());  // No script has run.
   ASSERT_TRUE(
       ask("import subprocess\ndef reference(x):\n  subprocess.run(['true'])\n  return x\n"));
   EXPECT_FALSE(is_complete());

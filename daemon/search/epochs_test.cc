@@ -1,4 +1,4 @@
-// Where the epochs of a search begin and end.
+// Tests where the epochs of a search begin and end.
 #include "daemon/search/epochs.h"
 
 #include <vector>

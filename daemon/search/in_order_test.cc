@@ -37,7 +37,7 @@ TEST(InOrder, APlaceWaitsForThoseThatItNeeds) {
   std::atomic<bool> cancel{false};
   EXPECT_EQ(queue.begin(cancel), 0u);
   EXPECT_EQ(queue.begin(cancel), 1u);
-  queue.end(1, 0, 0);  // Not the one that is needed.
+  queue.end(1, 0, 0);  // Not the place that is needed.
   std::atomic<bool> begun{false};
   std::jthread waiting([&] { begun = queue.begin(cancel) == 2u; });
   std::this_thread::sleep_for(std::chrono::milliseconds(50));

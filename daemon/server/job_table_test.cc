@@ -182,7 +182,7 @@ TEST(JobTable, AJobWithALeaseEndsWhenNobodyAsksAnyMore) {
     return jobs.status({.job_id = id, .log_from = 0, .wait_ms = 0, .lease_ms = lease});
   };
   ASSERT_TRUE(ask(*left, 1));
-  // One whose owner comes back without a lease, and one that never had any, go on.
+  // A job whose owner returns without a lease, and one that never had a lease, continue.
   ASSERT_TRUE(ask(*kept, 1'000'000));
   ASSERT_TRUE(ask(*kept, 0));
   while (jobs.running() == 2) std::this_thread::yield();

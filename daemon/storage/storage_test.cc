@@ -1,4 +1,4 @@
-// Both stores against each other, and the database against crashes and damage.
+// Compares both stores, and tests the database with crashes and damage.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -185,7 +185,7 @@ TEST_F(Storage, BehavesAsTheStoreInMemoryUnderRandomOperations) {
     const auto choice = random() % 13;
     const std::byte byte{static_cast<uint8_t>(step)};
     const bool fails = choice < 2 && !result.passed;
-    if (!fails) result.repro_info.reset();  // As those who make results do.
+    if (!fails) result.repro_info.reset();  // As producers of results do.
     if (choice < 4) both([&](Store& s) { return s.put_result(result, fails); });
     if (choice == 4) {
       const ValidationResult other = result_of("b", random() % 6, static_cast<double>(step));

@@ -14,7 +14,7 @@ namespace {
 
 enum class Deadly { Nothing, Upload, Run, Download, Before };
 
-/// What devices have in common, and how many were opened.
+/// State that the devices share, and how many were opened.
 struct Plan {
   Deadly deadly = Deadly::Nothing;
   bool takes_too_long = false;  ///< Instead of the request that would be deadly.
@@ -38,7 +38,7 @@ class FragileBytes final : public DeviceBytes {
   const std::vector<std::byte> values_;
 };
 
-/// Is lost with the first request of the deadly kind.
+/// A device that is lost at the first request of the given kind.
 class FragileDevice final : public TapeDevice, public std::enable_shared_from_this<FragileDevice> {
  public:
   FragileDevice(Plan& plan, std::string id) : plan_(plan), id_(std::move(id)) {}

@@ -42,7 +42,7 @@ class RandomTape {
     for (size_t i = 0; i < count; ++i) add(text);
     return "[" + text.substr(1) + "]";
   }
-  /// One that was not dropped.
+  /// Returns a tensor that was not dropped.
   size_t any() {
     std::vector<size_t> live;
     for (size_t i = 0; i < values_.size(); ++i) {

@@ -108,8 +108,8 @@ TEST(PlanCase, EveryShapeAndValueStrategyComesUp) {
   EXPECT_EQ(shapes.size(), 9u);
   EXPECT_FALSE(shapes.contains(Strategy::Constants));  // No kernel has reported any.
   EXPECT_TRUE(values.contains(Strategy::BitsUniform) && values.contains(Strategy::Duplicates));
-  EXPECT_FALSE(values.contains(Strategy::OneNan));  // No policy says what is right.
-  EXPECT_FALSE(values.contains(Strategy::Large));   // No domain says what is legal.
+  EXPECT_FALSE(values.contains(Strategy::OneNan));  // No policy defines the right result.
+  EXPECT_FALSE(values.contains(Strategy::Large));   // No domain defines legal values.
 }
 
 TEST(PlanCase, TheLongestSumsHaveExactCasesOfTheirOwn) {
@@ -426,7 +426,7 @@ TEST(PlanCase, ABroadcastInputHasOneElementForManyInBytesToo) {
       const size_t first = axis == 0 ? at % columns : at - at % columns;
       ASSERT_EQ(values[at], values[first]);
     }
-    // What a kernel reads through the strides is what the reference is given.
+    // A kernel reads through the strides the values that the reference gets.
     std::vector<float> buffer(static_cast<size_t>(x.layout.buffer_elements)), back(values.size());
     scatter(x.dtype, x.shape, x.layout, std::as_bytes(std::span(values)),
             std::as_writable_bytes(std::span(buffer)));

@@ -134,7 +134,7 @@ TEST(FillValues, InfinitiesHaveASignThatTheDomainHas) {
   }
 }
 
-/// What is planted by `special`: smallest numbers, +infinity, -infinity, NaN.
+/// The values that `special` plants: smallest numbers, +infinity, -infinity, NaN.
 std::array<int64_t, 4> planted_in(const std::vector<double>& values) {
   const auto count = [&](auto is) { return std::ranges::count_if(values, is); };
   return {count([](double v) { return v != 0 && std::abs(v) <= 0x1p-126; }),

@@ -76,7 +76,7 @@ TEST(Explain, AsksTheHistoryWhereTheExactValueOverflowsToo) {
 }
 
 TEST(Explain, HasABoundForTheOtherSidesWhereTheReferenceIsNotFinite) {
-  // With none, an output and its exact value would count as two opinions.
+  // Without any, an output and its exact value would count as two votes.
   EXPECT_DOUBLE_EQ((Case{{2.0F}, {NAN}, {exactly(2.0)}}).compare().worst->tolerance, 1e-3);
   EXPECT_DOUBLE_EQ((Case{{NAN}, {NAN}, {exactly(2.0)}}).compare({"y", 0, 0}).chosen->tolerance, 0);
 }

@@ -53,7 +53,7 @@ class Writer {
     if (!looped_ || below(2) == 0) access();
   }
 
-  /// What is right, mostly, else one of the others.
+  /// Returns the right value in most cases, otherwise one of the others.
   std::string mostly(const std::string& right, std::initializer_list<const char*> others) {
     return below(8) > 0 ? right : of(others);
   }
@@ -289,7 +289,7 @@ TEST(RandomKernels, NeverLeaveATensorWhereThatIsProved) {
     }
     EXPECT_TRUE(device->unload_module(*loaded));
   }
-  // Neither side is empty: much is proved, and much goes wrong.
+  // Both sides must occur often: proved kernels and faulty ones.
   EXPECT_GT(proved, kernels / 20);
   EXPECT_GT(outside, kernels / 2);
   RecordProperty("proved", static_cast<int>(proved));

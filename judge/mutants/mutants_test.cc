@@ -30,7 +30,7 @@ Text text_of(const std::string& body) {
   return made;
 }
 
-/// What one kind makes of a body: the new statements.
+/// Returns the statements that one kind of mistake changes a body to.
 std::vector<std::string> made_by(const std::string& mutation, const std::string& body) {
   const Text text = text_of(body);
   std::vector<std::string> after;

@@ -21,7 +21,7 @@ WideIndexWindow window(const Tensor& values, bool written) {
   return {values, std::vector<bool>(static_cast<size_t>(values.count()), written)};
 }
 
-/// What y = 2 x writes: the first blocks the first copy, the last ones the last copy.
+/// The output of y = 2 x: the first blocks write the first copy, the last blocks the last.
 void run_right(const DerivedCase& derived, WideIndexRun& run) {
   const Tensor y = twice(derived.inputs.at("x"));
   run.in_order = {{{"y", window(y, true)}}, {{"y", window(y, false)}}};

@@ -21,7 +21,7 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr DType kFloats[] = {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64};
 constexpr size_t kSizes[] = {1, 7, 8, 511, 512, 513, 1029, 4095, 4096, 5000, 9001};
 
-/// What a stretch of elements is like. Most are quiet, so that every form of a block is met.
+/// Kinds of element ranges. Most contain nothing special, so that every kind of block occurs.
 enum class Mood {
   Equal,
   OneUlp,

@@ -53,7 +53,7 @@ TEST(Masked, InputsWithoutThemAskForNothing) {
   EXPECT_EQ(masked_draws({{"x", view_of(x)}, {"n", view_of(n)}}), 0u);
 }
 
-/// What becomes of one element: NaN, or what the answers agree on.
+/// Returns the result for one element: NaN, or the value on which the answers agree.
 double told(double output, double reference, const std::vector<double>& answers,
             const std::vector<double>& limits = {}) {
   const Tensor got = floats({1}, {static_cast<float>(output)}), want = doubles({1}, {reference});

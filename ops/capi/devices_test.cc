@@ -139,7 +139,7 @@ TEST(EmulatedContexts, RefuseTheMemoryOfOneAnother) {
   EXPECT_EQ(gpuemu_memory_free(first.get(), foreign), GPUEMU_OK);
 }
 
-/// One object of each kind, of one context.
+/// One object of each kind that belongs to one context.
 struct Objects {
   explicit Objects(const Context& of) : memory(of.memory()), stream(of.stream()) {
     EXPECT_EQ(gpuemu_event_create(of.get(), &event), GPUEMU_OK);
@@ -152,7 +152,7 @@ struct Objects {
   gpuemu_graph graph = 0;
 };
 
-/// What a context says to objects that are not its own.
+/// The errors for objects of another context.
 void refuses(const Context& context, const Objects& foreign, const Objects& own) {
   const auto refused = [](gpuemu_code code, const char* why) {
     EXPECT_EQ(code, GPUEMU_INVALID_ARGUMENT);
@@ -193,7 +193,7 @@ TEST(EmulatedContexts, RefuseTheObjectsOfOneAnother) {
   const Objects of_first(first), of_second(second);
   refuses(first, of_second, of_first);
   refuses(second, of_first, of_second);
-  // All of them are as they were.
+  // None of them has changed.
   EXPECT_EQ(gpuemu_event_record(first.get(), of_first.event, of_first.stream), GPUEMU_OK);
   EXPECT_EQ(gpuemu_graph_launch(second.get(), of_second.graph, of_second.stream), GPUEMU_OK);
   EXPECT_EQ(gpuemu_stream_synchronize(first.get(), of_first.stream), GPUEMU_OK);
@@ -236,7 +236,7 @@ TEST(EmulatedContexts, ShareALimitAmongThreads) {
             continue;
           }
           ASSERT_EQ(code, GPUEMU_RESOURCE_EXHAUSTED) << gpuemu_last_error();
-          // What others do meanwhile leaves the sentence whole.
+          // Concurrent calls of other threads must not change the message.
           ASSERT_NE(std::string(gpuemu_last_error()).find("of 1048576 bytes are in use by "),
                     std::string::npos);
         }

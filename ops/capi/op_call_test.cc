@@ -157,7 +157,7 @@ TEST_F(OpCall, LooksAtTheMemoryOfTheSameCallAgain) {
 
 TEST_F(OpCall, GivesMemoryInTheOrderOfAStream) {
   for (const bool has_pool : {false, true}) {
-    // As on a GPU, whose memory has no bounds to check.
+    // As on a GPU, where memory bounds are not checked.
     if (has_pool) {
       context_->pool = std::make_unique<gpuemu::Pool>(gpuemu::device_memory(*context_->device),
                                                       gpuemu::PoolOptions{});

@@ -41,7 +41,7 @@ class Threads : public testing::Test {
   uint32_t add_ = 0;
 };
 
-/// What one thread has: a stream, three vectors, and the call z = x + y.
+/// The objects of one thread: a stream, three vectors, and the call z = x + y.
 class Mine {
  public:
   Mine(gpuemu_context* context, uint32_t op, float value) : context_(context), value_(value) {
@@ -117,7 +117,7 @@ TEST_F(Threads, EachHaveTheStreamThatIsTheThreadsOwn) {
   ASSERT_EQ(gpuemu_memory_allocate(context_, kThreadBytes, &memory), GPUEMU_OK);
   const gpuemu_stream own = GPUEMU_STREAM_PER_THREAD;
   ASSERT_EQ(gpuemu_capture_begin(context_, own), GPUEMU_OK) << gpuemu_last_error();
-  // What is captured here is done by the other thread, whose stream is another one.
+  // Work captured here is executed by the other thread on a different stream.
   std::thread([&] {
     EXPECT_EQ(gpuemu_stream_set_current(context_, own), GPUEMU_OK) << gpuemu_last_error();
     EXPECT_EQ(gpuemu_memory_fill(context_, memory, 7, kThreadBytes, 0), GPUEMU_OK);

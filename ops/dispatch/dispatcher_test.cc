@@ -50,7 +50,7 @@ std::vector<uint64_t>& planned_workspaces() {
   return seen;
 }
 
-/// As gelu, with a workspace that it does not use.
+/// Like gelu, with a workspace that it does not use.
 OpKind roomy_gelu() {
   KernelVariant one = variant("roomy", 0, [](const OpCase& c, Plan& plan) {
     planned_workspaces().push_back(c.workspace);
@@ -166,7 +166,7 @@ TEST_F(Dispatching, TimesVariantsOnceAndRemembersTheFastest) {
   EXPECT_NE(log_.back().why.find("fastest of 2"), std::string::npos);
   const std::string first = log_.back().why;
   renew({.strategy = SelectionRule::BestPerformance});
-  ASSERT_TRUE(call("twice_gelu", x, y, 4000));  // The same class, another process.
+  ASSERT_TRUE(call("twice_gelu", x, y, 4000));  // The same size class in another process.
   EXPECT_EQ(log_.back().why, first);
 }
 
@@ -178,7 +178,7 @@ TEST_F(Dispatching, TimesAgainWhenAModuleChanged) {
   const DeviceTensor in{x, DType::Float32, shape, strides}, out{y, DType::Float32, shape, strides};
   const OpCase c{op_, {&in, 1}, {&out, 1}, Attributes(op_.schema, {}), device_->properties()};
   const std::string question = timing_question(c, *bind_types(c));
-  // As if the fast one had been compiled differently and been slow then.
+  // As if the fast kernel had been compiled differently and was slow then.
   VariantTimes times = Timings(folder_).find(question);
   ASSERT_EQ(times.size(), 2U);
   times["fast"] = {"another module", 1e9};
@@ -189,7 +189,7 @@ TEST_F(Dispatching, TimesAgainWhenAModuleChanged) {
   times["fast"].module_hash = Timings(folder_).find(question)["fast"].module_hash;
   Timings(folder_).keep(question, times);
   renew({.strategy = SelectionRule::BestPerformance});
-  ASSERT_TRUE(call("twice_gelu", x, y, 4096));  // The same module: what is on disk is believed.
+  ASSERT_TRUE(call("twice_gelu", x, y, 4096));  // The same module, so the timings on disk are used.
   EXPECT_EQ(log_.back().variant, "slow");
 }
 
@@ -233,7 +233,7 @@ TEST_F(Dispatching, GivesWorkThatMayRunSideBySideWorkspacesOfTheirOwn) {
   const uint64_t x = tensor({0}), y = tensor({9});
   const auto& seen = planned_workspaces();
   for (const StreamId stream : {a, a, b}) ASSERT_TRUE(call("roomy_gelu", x, y, 1, stream));
-  EXPECT_EQ(seen[0], seen[1]);  // One stream does one after the other.
+  EXPECT_EQ(seen[0], seen[1]);  // One stream executes them in order.
   EXPECT_NE(seen[0], seen[2]);
   // Graphs can be launched on any stream, concurrently with each other and with their original
   // stream.

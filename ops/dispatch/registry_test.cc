@@ -45,7 +45,7 @@ TEST(Registry, EveryEntryOfABuiltinOpIsInItsModule) {
   const OpRegistry registry = OpRegistry::with_builtins();
   for (const OpKind* op : registry.ops()) {
     for (const KernelVariant& variant : op->variants) {
-      if (!variant.library.empty()) continue;  // Its code is not ours.
+      if (!variant.library.empty()) continue;  // Not our code.
       if (!variant.source.empty()) {           // A template for all dtypes.
         for (const std::string& pattern : variant.entries) {
           const size_t scope = pattern.find("::"), name = scope == pattern.npos ? 0 : scope + 2;

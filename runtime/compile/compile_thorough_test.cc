@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 class CompileThoroughly : public CompileFixture {
  protected:
-  /// With the cache of the test's folder.
+  /// Uses the cache in the test's folder.
   CompileRequest cached() const {
     CompileRequest out = request({"scale<float>"});
     out.cache_folder = folder_ / "cache";
@@ -115,7 +115,7 @@ TEST_P(CompileThoroughly, CompilesForTheArchitectureThatIsAskedFor) {
 #ifdef GPUEMU_SLOW_TESTS
 INSTANTIATE_TEST_SUITE_P(Nvcc, CompileThoroughly, testing::Values(CompilerChoice::Nvcc));
 
-/// What only nvcc can do; NVRTC is tried first and makes way.
+/// Sources that only nvcc can compile: NVRTC is tried first and fails.
 class CompileWithEither : public CompileFixture {};
 
 TEST_P(CompileWithEither, TakesFlagsTextAndHostHeaders) {

@@ -17,7 +17,7 @@ MemoryAccess writes(uint64_t begin, uint64_t end) { return {begin, end, true}; }
 std::array<char, 4096> places;
 Node node(size_t number) { return &places[number]; }
 
-/// What the stream's next node would wait for is always everything.
+/// The stream's next node always waits for everything.
 class Capture {
  public:
   explicit Capture(Nodes base = {}) : all_(std::move(base)) { order_.begin(1, all_); }

@@ -331,7 +331,7 @@ TEST(BulkCopy, OfWhatWasStoredWithoutAFenceOfProxiesIsFound) {
   EXPECT_EQ(name_of(only(fence + store + barrier + copy).kind), "race_shared");
   clean(store + fence + barrier + copy);
   clean(store + barrier + fence + copy);
-  // What an asynchronous copy has brought needs none.
+  // Data from an asynchronous copy needs none.
   clean(barrier_for("1") + kBulk + wait_for("0") + copy);
 }
 TEST(BulkCopy, ItsEndsTakePartInRaces) {

@@ -63,7 +63,7 @@ TEST(Definedness, VotesAndReductionsHaveWhatTheirLanesHave) {
             "uninitialized ");
   EXPECT_EQ(kinds_of(one + "selp.u32 %r3, 1, 0, %p3; redux.sync.add.u32 %r2, %r3, 0xffffffff;"),
             "uninitialized ");
-  // What other lanes decide, and lanes that are masked out.
+  // Values that other lanes decide, and lanes that are masked out.
   EXPECT_EQ(kinds_of(one + "vote.sync.all.pred %p4, %p3, 0xffffffff; selp.u32 %r2, 1, 0, %p4;"),
             "");
   EXPECT_EQ(kinds_of(one + "vote.sync.ballot.b32 %r3, %p3, 0xffffffff; and.b32 %r2, %r3, 31;"), "");

@@ -322,7 +322,7 @@ TEST(FastPaths, OneDivisorForAllLanesGivesTheQuotientsOfEach) {
       b.push_back(divisor);
     }
   }
-  b.back() = 3;  // One lane of the last warp has another divisor.
+  b.back() = 3;  // One lane of the last warp has a different divisor.
   const auto div_u = evaluate<uint32_t, uint32_t>("div.u32 %d, %a, %b;", a, b),
              rem_u = evaluate<uint32_t, uint32_t>("rem.u32 %d, %a, %b;", a, b),
              div_s = evaluate<uint32_t, uint32_t>("div.s32 %d, %a, %b;", a, b),

@@ -179,7 +179,7 @@ TEST(Findings, NoneForReadersOfWhatTheirOwnWarpWroteAlike) {
   kernel.config().block = {96, 1, 1};
   kernel.arg(uint64_t{0}).run();
 }
-/// What a finding in code of `header` names, which line 42 of bad.cu has inlined.
+/// Returns the location that a finding names for code of `header` inlined at line 42 of bad.cu.
 DeviceFinding inlined_from(const std::string& header) {
   return first_of(".file 2 \"" + header +
                   "\"\n.loc 2 7 3, function_name $L__s0, inlined_at 1 42 3\n ld.shared.u32 %r6, "

@@ -174,7 +174,7 @@ TEST(Calls, OfFunctionsThatAreNotThereSayWhich) {
       << other[0].message;
 }
 
-/// What thread t < 32 of a kernel with `body` leaves in %r0; %r1 is t.
+/// Returns %r0 of thread t < 32 after running a kernel with `body`; %r1 is t.
 std::vector<uint32_t> values_of(const std::string& functions, const std::string& body) {
   TestKernel kernel(with_header(functions + R"(
 .entry k(.param .u64 out) { .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .pred %p<4>; mov.u32 %r1, %tid.x;

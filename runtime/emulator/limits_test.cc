@@ -24,14 +24,14 @@ std::string entry(const std::string& body, const std::string& params = "") {
   return with_header(".visible .entry k(" + params + ") {\n" + body + "\nret;\n}\n");
 }
 
-/// What loading the module says; "" when it loads.
+/// Returns the error of loading the module; "" if it loads.
 std::string refusal(const std::string& ptx) {
   const auto device = make_emulator({.threads = 1, .memory_limit_bytes = 1 << 20});
   const auto module = device->load_module(ptx, "test.ptx");
   return module ? "" : module.error().message;
 }
 
-/// What launching its entry says; "" when it runs.
+/// Returns the error of launching its entry; "" if it runs.
 std::string launch_refusal(const std::string& ptx, EmulatorOptions options = {}) {
   options.threads = 2;
   const auto device = make_emulator(options);

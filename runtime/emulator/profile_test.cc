@@ -50,7 +50,7 @@ InstructionCount count_of(const Profile& of, const std::string& spelling) {
   return {};
 }
 
-/// One access per lane at `step` bytes from the next.
+/// One access per lane, `step` bytes apart.
 MemoryCount global(const std::string& access, uint32_t step) {
   return count_of(profile("mad.wide.u32 %d2, %r1, " + std::to_string(step) + ", %d1;\n" + access),
                   access.substr(0, access.find(' ')))

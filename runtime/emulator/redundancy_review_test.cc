@@ -60,7 +60,7 @@ using Kinds = std::vector<std::string>;
 /// In place: the second warp loads what the first one overwrites, and drops it.
 const std::string kInPlace =
     " ld.global.b32 %r4, [%rd3]; add.f32 %r5, %r4, 0f3F800000; @%p1 st.global.b32 [%rd3], %r5;";
-/// As kInPlace, but the second warp keeps what it read.
+/// Like kInPlace, but the second warp keeps the value that it read.
 const std::string kUsed = kInPlace + " st.global.b32 [%rd4], %r5;";
 
 TEST(RedundancyReview, AReadThatReachesNoResultIsANoteInEveryOrder) {
@@ -136,7 +136,7 @@ TEST(RedundancyReview, LanesOfOneWarpThatReadWhatAnotherWroteAreANote) {
 }
 
 /// Each pair of lanes computes the mean of its two values, each lane from its own: a + (b - a) / 2.
-/// Both store it to one place, and so do the lanes of the second warp.
+/// Both store it to the same address, as do the lanes of the second warp.
 const std::string kMeans =
     " ld.global.b32 %r4, [%rd3]; shfl.sync.bfly.b32 %r5, %r4, 1, 31, -1;\n"
     " sub.f32 %r6, %r5, %r4; fma.rn.f32 %r7, %r6, 0f3F000000, %r4;\n";

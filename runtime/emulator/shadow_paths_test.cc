@@ -150,7 +150,7 @@ class TwoWays {
     EXPECT_EQ(together.other_decisions, apart.other_decisions);
     const std::vector<ShadowElement>&a = together.regions[0], &b = apart.regions[0];
     for (size_t i = 0; i < kOutputs; ++i) {
-      // With a history, values that the kernel only copies are known too.
+      // With a history, values that the kernel only copies have shadows too.
       if (!a[i].known && (!b[i].known || b[i].bound == 0)) continue;
       known_ += a[i].known ? 1U : 0U;
       EXPECT_EQ(a[i].known, b[i].known) << i;

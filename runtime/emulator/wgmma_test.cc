@@ -9,7 +9,7 @@ namespace {
 
 constexpr uint32_t kRows = 64, kColumns = 32, kDepth = 16, kBytes = 16384, kB = 8192;
 
-/// One matrix of f16 as its descriptor shows it.
+/// A matrix of f16 as its descriptor describes it.
 struct Operand {
   uint32_t start = 0, swizzle = 0;  ///< 0: none, 1: 128 bytes, 2: 64, 3: 32.
   bool transposed = false;

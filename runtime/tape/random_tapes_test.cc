@@ -54,7 +54,7 @@ std::vector<Entry> random_tape(Random& random, const Shape& shape) {
   return tape;
 }
 
-/// What of the tape became of the queue: every op ran once or failed, every fetch was done.
+/// Checks the queue against the tape: every op ran once or failed, every fetch was done.
 std::string missing_of(const Trace& trace) {
   std::map<uint64_t, int> done;
   for (const Queued& line : trace.output_queue) {

@@ -40,7 +40,7 @@ std::vector<std::string> kinds_of(const std::string& type) {
   if (!chip::is_float(type)) return {"near", "raw", "big"};
   return {"near", "wide", "raw", "special", "sub", "big", "spread", "int"};
 }
-/// With specials in A and C, none in B.
+/// Special values in A and C, none in B.
 std::string kind_of_b(const std::string& kind) { return kind == "special" ? "near" : kind; }
 
 uint32_t register_bits(const Fragment& fragment) {

@@ -153,7 +153,7 @@ constexpr std::string_view kMeasured[] = {
 #undef CHIP_FORM
 };
 
-/// With and without its rounding: some roundings are rows of their own.
+/// Returns the name with and without its rounding, because some roundings are separate rows.
 std::set<std::string> keys_of(const ptx::Instruction& instruction) {
   return {emulator::Form(instruction).key, emulator::canonical_key(instruction.spelling())};
 }
@@ -177,7 +177,7 @@ void add_opcodes(std::string_view text, std::set<std::string>& keys) {
   }
 }
 
-/// Whether every value of one integer type is one of another: PTX has no .sat there.
+/// Returns whether every value of one integer type fits the other: PTX then has no .sat.
 bool always_fits(std::string_view from, std::string_view to) {
   const int from_bits = std::atoi(from.data() + 1), to_bits = std::atoi(to.data() + 1);
   if (from[0] == to[0]) return from_bits <= to_bits;

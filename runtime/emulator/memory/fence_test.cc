@@ -21,7 +21,7 @@ bool host_can_read(uint64_t address) {
   return is_read;
 }
 
-/// One after the other: there is one fence, which is removed at the end.
+/// Tests run one after another, because there is a single fence, which is removed at the end.
 TEST(Fence, ShutsTheHostOutBetweenPiecesOfWork) {
   Fence& fence = Fence::instance();
   FencedMutex running;
@@ -50,7 +50,7 @@ TEST(Fence, ShutsTheHostOutBetweenPiecesOfWork) {
   fence.open();
   EXPECT_EQ(*reinterpret_cast<char*>(address), 'x');
 
-  // What was given back is used again, also joined with its neighbours.
+  // Returned ranges are reused, also merged with their neighbours.
   running.lock();
   const uint64_t second = *memory.allocate(100, "c"), third = *memory.allocate(100, "d");
   ASSERT_TRUE(memory.free(address));

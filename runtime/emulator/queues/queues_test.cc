@@ -58,7 +58,7 @@ TEST_F(QueuesTest, KeepsTheFailureOfAStreamThatIsFreed) {
   EXPECT_TRUE(queues_.synchronize(kDefaultStream));
   block(busy);
   ASSERT_TRUE(queues_.submit(busy, fails));
-  ASSERT_TRUE(queues_.free_stream(busy));  // With work that is still to be done.
+  ASSERT_TRUE(queues_.free_stream(busy));  // It still has pending work.
   open();
   EXPECT_EQ(queues_.synchronize_all().error().message, "a fault");
   EXPECT_TRUE(queues_.synchronize_all());
@@ -278,7 +278,7 @@ TEST_F(QueuesTest, RefusesACaptureThatWouldNotBeWhole) {
   EXPECT_FALSE(queues_.end_capture(a));
 }
 
-/// Two streams write one letter each, twice; what they say for this seed.
+/// Returns the text that two streams write, one letter each, twice, for this seed.
 std::string said_with(uint64_t seed, bool waits) {
   Queues queues(seed);
   std::string said;

@@ -41,7 +41,7 @@ TEST(InstructionTable, AllowsAtLeastAsManyOperandsAsItRequires) {
 TEST(InstructionTable, HasTraitsThatAgree) {
   for (const InstructionInfo& row : kInstructions) {
     const auto both = [&](Trait a, Trait b) { return row.traits.has(a) && row.traits.has(b); };
-    // What only writes a register has one to write, and shows nowhere else.
+    // Instructions that only write a register must have one to write, and no other effect.
     EXPECT_FALSE(both(Trait::OnlyAssigns, Trait::NoResult)) << row.text;
     EXPECT_FALSE(both(Trait::OnlyAssigns, Trait::UseIsVisible)) << row.text;
     EXPECT_FALSE(both(Trait::OnlyAssigns, Trait::Reads)) << row.text;
