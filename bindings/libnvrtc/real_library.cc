@@ -19,6 +19,8 @@ namespace fs = std::filesystem;
 #define GPUEMU_TEXT_OF(number) #number
 #define GPUEMU_FILE_OF(major) "libnvrtc.so." GPUEMU_TEXT_OF(major)
 constexpr const char* kFile = GPUEMU_FILE_OF(GPUEMU_NVRTC_MAJOR);
+#define GPUEMU_BUILTINS_OF(major) "libnvrtc-builtins.so." GPUEMU_TEXT_OF(major) "."
+constexpr const char* kBuiltins = GPUEMU_BUILTINS_OF(GPUEMU_NVRTC_MAJOR);
 constexpr const char* kPackage =
     GPUEMU_NVRTC_MAJOR == 12 ? "nvidia-cuda-nvrtc-cu12" : "nvidia-cuda-nvrtc";
 
@@ -105,6 +107,17 @@ Folders folders_of_process() {
   return others;
 }
 
+/// NVIDIA's library looks for the one with built-in functions by its name, where the loader looks,
+/// and beside the library that this process got for its own name: that is this one. A library that
+/// is loaded is found by its name.
+void load_builtins(const fs::path& folder) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kBuiltins)) (void)dlopen(entry.path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+}
+
 void* load_library() {
   for (const std::string& folder : folders_of_process()) {
     const std::string file = (fs::path(folder) / kFile).string();
@@ -112,7 +125,10 @@ void* load_library() {
     if (!fs::exists(file, ignored)) continue;
     // By its path: a name alone would find this library.
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library != nullptr) return library;
+    if (library != nullptr) {
+      load_builtins(folder);
+      return library;
+    }
     (void)std::fprintf(stderr, "gpuemu: cannot load %s: %s\n", file.c_str(), dlerror());
   }
   std::string places;

@@ -36,6 +36,12 @@ def test_what_a_program_asks_nvrtc_for_is_made_and_runs(how, name):
 
 
 @needs_nvrtc
+def test_nvidias_library_finds_its_built_in_functions_beside_it():
+    done = run("text", LD_LIBRARY_PATH="", GPUEMU_RUN_NVRTC=FOLDER)
+    assert (done.returncode, done.stdout) == (0, "PTX 198.0\n"), done.stdout + done.stderr
+
+
+@needs_nvrtc
 def test_a_finding_names_the_line_of_the_source_that_nvrtc_got():
     done = run("machine code", "outside")
     assert (done.returncode, done.stdout) == (1, "CUBIN 700\n"), done.stderr
