@@ -20,7 +20,8 @@ constexpr int kInputPtx = 1, kInputFatBinary = 2, kInputLibrary = 4, kInputTypes
 /// that set a condition of a graph, in place of its machine code. Each block counts itself once;
 /// the count of a barrier is a multiple of the number of blocks.
 constexpr std::string_view kDeviceRuntimeMember = "cuda_device_runtime.o";  ///< In libcudadevrt.a.
-constexpr std::string_view kDeviceRuntimeNames[] = {"cudaCGSynchronize", "cudaGraphSetConditional"};
+constexpr std::string_view kDeviceRuntimeNames[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize",
+                                                    "cudaGraphSetConditional"};
 constexpr std::string_view kDeviceRuntime = R"(
 .visible .func (.param .b64 result) cudaCGGetIntrinsicHandle(.param .b32 scope) {
   .reg .b64 %handle;
