@@ -206,6 +206,11 @@ int capture_work(const Place& place, NodeWork work, const char* call) {
   return CUDA_SUCCESS;
 }
 
+bool began_capture(const StreamState& stream) {
+  const std::lock_guard lock(graphs_mutex());
+  return stream.captured.capture != nullptr && stream.captured.is_origin;
+}
+
 void invalidate_capture(StreamState& stream) {
   const std::lock_guard lock(graphs_mutex());
   if (stream.captured.capture != nullptr) stream.captured.capture->is_invalid = true;

@@ -60,6 +60,8 @@ void finish_if_shared(Process& driver, const Place& place, const std::vector<Tou
 /// Makes the work a node of the graph that the stream of `place` captures. Returns CUDA_SUCCESS, or
 /// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED when the capture is invalid. `call` made the work.
 int capture_work(const Place& place, NodeWork work, const char* call);
+/// Whether a capture began with this stream, and is not over.
+bool began_capture(const StreamState& stream);
 /// Makes the capture of the stream invalid, if there is one.
 void invalidate_capture(StreamState& stream);
 /// For a call that cannot be captured: invalidates the capture that it would join and returns

@@ -88,7 +88,8 @@ GPUEMU_DRIVER_API int cuStreamDestroy_v2(Stream stream) {
     if (reinterpret_cast<uintptr_t>(stream) <= kStreamPerThread) return CUDA_ERROR_INVALID_HANDLE;
     const auto state = driver.streams.remove(stream);
     if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    invalidate_capture(*state);
+    // What a stream got that only joined a capture stays in the graph.
+    if (began_capture(*state)) invalidate_capture(*state);
     driver.races.stream_ended({state->device, state->id});
     return code_of(
         driver.devices[static_cast<size_t>(state->device)]->streams->free_stream(state->id));

@@ -88,6 +88,8 @@ int end(Process& driver, const Place& place, Graph* graph) {
   if (place.state == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const Captured stream = place.state->captured;
   if (stream.capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
+  // Whoever adds to a graph need not be told it.
+  if (graph == nullptr && !stream.capture->extends) return CUDA_ERROR_INVALID_VALUE;
   if (!stream.is_origin) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   Capture& capture = *stream.capture;
   if (capture.mode != CaptureMode::Relaxed && capture.thread != std::this_thread::get_id()) {
@@ -100,7 +102,7 @@ int end(Process& driver, const Place& place, Graph* graph) {
     code = CUDA_ERROR_STREAM_CAPTURE_UNJOINED;
   }
   leave(driver, stream.capture);
-  *graph = code == CUDA_SUCCESS ? capture.handle : nullptr;
+  if (graph != nullptr) *graph = code == CUDA_SUCCESS ? capture.handle : nullptr;
   if (code != CUDA_SUCCESS && !capture.extends) driver.graphs.remove(capture.handle);
   capture.graph = nullptr;
   return code;
@@ -198,7 +200,6 @@ GPUEMU_PER_THREAD(cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz)
 
 GPUEMU_DRIVER_API int cuStreamEndCapture(Stream stream, Graph* graph) {
   return with_place(stream, [&](Process& driver, const Place& place) -> int {
-    if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard lock(graphs_mutex());
     return end(driver, place, graph);
   });

@@ -65,8 +65,13 @@ int main() {
   CHECK(cudaGraphConditionalHandleCreate(&is_odd, graph));
 
   const Condition loop = add(graph, nullptr, goes_on, cudaGraphCondTypeWhile, 1);
-  void* halved[] = {&goes_on, &x, &steps};
-  add(loop.bodies[0], nullptr, {reinterpret_cast<void*>(halve), halved});
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  CHECK(cudaStreamBeginCaptureToGraph(stream, loop.bodies[0], nullptr, nullptr, 0,
+                                      cudaStreamCaptureModeGlobal));
+  halve<<<1, 1, 0, stream>>>(goes_on, x, steps);
+  CHECK(cudaStreamEndCapture(stream, nullptr));
+  CHECK(cudaStreamDestroy(stream));
   void* chosen[] = {&which, &is_odd, &steps};
   const cudaGraphNode_t decided =
       add(graph, &loop.node, {reinterpret_cast<void*>(choose), chosen});

@@ -82,7 +82,21 @@ void from_a_capture(unsigned flags) {
   CHECK(cudaMallocAsync(&scratch, sizeof host, stream));
   fill<<<1, 32, 0, stream>>>(scratch, 7);
   CHECK(cudaMemcpyAsync(x, scratch, sizeof host, cudaMemcpyDefault, stream));
-  CHECK(cudaFreeAsync(scratch, stream));
+  // A stream that joined the capture may go before it ends.
+  cudaStream_t other;
+  cudaEvent_t copied, freed;
+  CHECK(cudaStreamCreate(&other));
+  CHECK(cudaEventCreate(&copied));
+  CHECK(cudaEventCreate(&freed));
+  CHECK(cudaEventRecord(copied, stream));
+  CHECK(cudaStreamWaitEvent(other, copied, 0));
+  CHECK(cudaFreeAsync(scratch, other));
+  CHECK(cudaEventRecord(freed, other));
+  CHECK(cudaStreamWaitEvent(stream, freed, 0));
+  CHECK(cudaStreamDestroy(other));
+  CHECK(cudaEventDestroy(copied));
+  CHECK(cudaEventDestroy(freed));
+  EXPECT(cudaStreamEndCapture(stream, nullptr) == cudaErrorInvalidValue);
   CHECK(cudaStreamEndCapture(stream, &graph));
   cudaGraphExec_t exec;
   CHECK(cudaGraphInstantiate(&exec, graph, flags));
