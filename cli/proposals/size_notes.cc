@@ -9,6 +9,8 @@
 namespace gpuemu::cli {
 namespace {
 
+constexpr int64_t kBlocksSome = 4;
+
 /// Elements of the whole blocks to which the launch rounds `dim` up; 1 where it does not.
 int64_t block_of(const std::string& dim, const ProposedLaunch& launch) {
   const std::string name = R"(cdiv\()" + RE2::QuoteMeta(dim);
@@ -47,7 +49,7 @@ bool keep_tails(const std::string& dim, ProposedKernel& kernel) {
       "Only multiples of {0} ran without a finding, but its launch rounds {1} up{2}. If {1} is "
       "always such a multiple, write {1} = {{ range = [{0}, {3}], multiple_of = {0} }}.",
       block, dim, each == 1 ? "" : fmt::format(", and each thread takes {} elements at once", each),
-      largest));
+      std::max(largest, kBlocksSome * block)));
   return true;
 }
 

@@ -343,6 +343,18 @@ class HostCode {
   int depth_ = 0;
 };
 
+/// Returns whether it is a name such as int32_t or uint8_t.
+bool is_sized_integer(std::string_view name) {
+  const size_t digit = name.find_first_of("1368");
+  return name.ends_with("_t") && digit != name.npos &&
+         (name.starts_with("int") || name.starts_with("uint"));
+}
+
+bool is_short_float(std::string_view name) {
+  return name == "half" || name == "half2" || name.starts_with("__half") ||
+         name.starts_with("nv_bfloat16") || name.starts_with("__nv_bfloat16");
+}
+
 /// Headers of the C++ library, of CUDA's host API, and of the toolkit's samples.
 constexpr std::string_view kHostHeaders[] = {"Python.h",
                                              "algorithm",
@@ -431,18 +443,23 @@ std::vector<std::string> host_headers(const std::string& source) {
   return names;
 }
 
-bool has_device_types(const std::string& header) {
+std::string stand_in(const std::string& name, const std::vector<std::string>& sources) {
   constexpr auto kFolders = std::to_array<std::string_view>({"torch/", "ATen/", "c10/"});
-  return header.starts_with("cublas") || header == "cudnn.h" ||
-         std::ranges::any_of(kFolders, [&](auto folder) { return header.starts_with(folder); });
-}
-
-std::string device_types_of_host(const std::string& source) {
-  const bool uses = std::ranges::any_of(names_in(source), [](const Name& name) {
-    return name.text == "half" || name.text == "half2" || name.text.starts_with("__half") ||
-           name.text.starts_with("nv_bfloat16") || name.text.starts_with("__nv_bfloat16");
-  });
-  return uses ? "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n" : "";
+  const bool has_floats =
+      name.starts_with("cublas") || name == "cudnn.h" ||
+      std::ranges::any_of(kFolders, [&](auto folder) { return name.starts_with(folder); });
+  const auto use = [&](const auto& is_type) {
+    return std::ranges::any_of(sources, [&](const std::string& source) {
+      const std::vector<Name> names = names_in(source);
+      return std::ranges::any_of(names, [&](const Name& one) { return is_type(one.text); });
+    });
+  };
+  std::string text;
+  if (use(is_sized_integer)) text += "#include <stdint.h>\n";
+  if (has_floats && use(is_short_float)) {
+    text += "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n";
+  }
+  return text;
 }
 
 }  // namespace gpuemu::compile

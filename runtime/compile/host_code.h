@@ -18,11 +18,9 @@ std::string without_host_code(const std::string& source);
 /// the C++ library that are useless in device code.
 std::vector<std::string> host_headers(const std::string& source);
 
-/// Whether this header of the host includes those of float16 and bfloat16 itself, so that sources
-/// need not: those of PyTorch and of CUDA's libraries.
-bool has_device_types(const std::string& header);
-/// The #include lines that such a header has in place of its own text, for a source that uses the
-/// types; "" for one that does not.
-std::string device_types_of_host(const std::string& source);
+/// The #include lines that the header of the host `name` has in place of its own text: each brings
+/// int32_t and the like, those of PyTorch and of CUDA's libraries float16 and bfloat16 too, so that
+/// sources need not include them. "" where none of `sources` uses such types.
+std::string stand_in(const std::string& name, const std::vector<std::string>& sources);
 
 }  // namespace gpuemu::compile

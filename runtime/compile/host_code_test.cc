@@ -60,16 +60,18 @@ TEST(HostCode, LeavesWhatDeviceCodeMayNeedAndEveryLineInItsPlace) {
   EXPECT_EQ(std::ranges::count(left, '\n'), std::ranges::count(std::string(kExtension), '\n'));
 }
 
-TEST(HostCode, KnowsWhichHeadersOfTheHostBringTypesOfTheDevice) {
-  using compile::device_types_of_host;
-  EXPECT_TRUE(compile::has_device_types("cublas_v2.h") &&
-              compile::has_device_types("torch/extension.h"));
-  EXPECT_FALSE(compile::has_device_types("vector"));
-  EXPECT_EQ(device_types_of_host("__global__ void k(float* x, int half_of_it) {}"), "");
+TEST(HostCode, StandsInForTheTypesThatHeadersOfTheHostBring) {
+  using compile::stand_in;
+  EXPECT_EQ(stand_in("cublas_v2.h", {"__global__ void k(float* x, int half_of_it) {}"}), "");
   for (const char* uses : {"__global__ void k(half* x) {}", "typedef __nv_bfloat16 real;",
                            "__half2 two;", "using T = nv_bfloat162;"}) {
-    EXPECT_NE(device_types_of_host(uses).find("cuda_bf16.h"), std::string::npos) << uses;
+    EXPECT_EQ(stand_in("torch/extension.h", {"", uses}),
+              "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n")
+        << uses;
+    EXPECT_EQ(stand_in("vector", {uses}), "") << uses;
   }
+  EXPECT_EQ(stand_in("vector", {"uint8_t bytes[4];"}), "#include <stdint.h>\n");
+  EXPECT_EQ(stand_in("vector", {"print_t a; int32 b;"}), "");
 }
 
 TEST(HostCode, LeavesATextWhoseBracketsDoNotMatchAsItIs) {
@@ -134,7 +136,8 @@ TEST_P(CompileHostCode, LinesOfHeadersAreInTheFoldersOfTheHeaders) {
 
 TEST_P(CompileHostCode, HeadersOfTheHostBringTheTypesThatTheyBringElsewhere) {
   write("own.h", "#include <cublas_v2.h>\n#include <cudnn.h>\ntypedef __nv_bfloat16 real;\n");
-  write("ext.cu", "#include \"own.h\"\n__global__ void k(real* x, half* y) { x[0] = x[1]; }\n");
+  write("ext.cu",
+        "#include \"own.h\"\n__global__ void k(real* x, half* y, int32_t n) { x[n] = x[1]; }\n");
   const auto module = compile_source(request({"k"}, "ext.cu"));
   ASSERT_TRUE(module) << module.error().message;
 }

@@ -229,15 +229,15 @@ Result<Output> run_nvrtc_without_host(const Toolkit& toolkit, const Job& job) {
   std::vector<std::string> hosts = host_headers(job.source);
   std::vector<std::string> folders = job.include_dirs;
   std::ranges::copy(include_dirs_of(job.flags), std::back_inserter(folders));
-  std::string types = device_types_of_host(job.source);
+  std::vector<std::string> sources = {job.source};
   for (const IncludedText& own : included_texts(job.path, job.source, folders)) {
     // NVRTC takes the name of a header for one in the working folder.
     left.headers[own.name] =
         fmt::format("#line 1 \"{}\"\n", own.path) + without_host_code(own.text);
     std::ranges::copy(host_headers(own.text), std::back_inserter(hosts));
-    if (types.empty()) types = device_types_of_host(own.text);
+    sources.push_back(own.text);
   }
-  for (const std::string& name : hosts) left.headers[name] = has_device_types(name) ? types : "";
+  for (const std::string& name : hosts) left.headers[name] = stand_in(name, sources);
   const Library library = GPUEMU_TRY(load(toolkit));
   std::string log, ignored;
   auto marked = run_logged(library, toolkit, left, log);
