@@ -158,7 +158,7 @@ def test_printf_goes_to_the_output_and_a_profile_to_the_report(capsys, add):
     ((*arrays(), 3, np.int32(2**24 + 1)), "argument 3 of 'add' is .*16777217.*, which f32 cannot hold"),
     ((*arrays(), 3, 1e300), "argument 3 of 'add' is 1e.300, which f32 cannot hold: the nearest is inf"),
     ((*arrays(), 3, 10**400), "which f32 cannot hold: the nearest is inf"),
-    ((*arrays(), 3, np.complex64(1)), "argument 3 of 'add' is a complex64, its parameter is f32"),
+    ((*arrays(), 3, np.complex64(1)), "argument 3 of 'add' is of type complex64, its parameter is f32"),
     ((arrays()[0], arrays()[1].astype(complex), 3, 1.0), None),
 ])
 def test_wrong_arguments_are_refused_before_anything_runs(add, args, said):
