@@ -8,6 +8,7 @@ import json
 import linecache
 import os
 import resource
+import select
 import sys
 import types
 
@@ -15,6 +16,7 @@ for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # One process per slot: the slots are the parallelism.
 
 CONTROL = 3
+RECEIVE_BYTES = 1 << 16
 PR_SET_CHILD_SUBREAPER = 36
 # mallopt(): the heap keeps what arrays give back, as common/base/heap.h has it.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
@@ -66,6 +68,22 @@ def say(record):
         content = content[os.write(CONTROL, content):]
 
 
+def lines():
+    """Requests as they come. Whoever sleeps in read() is woken once more in vain, when the daemon takes the last answer
+    out of the socket."""
+    waiting, received = select.poll(), b""
+    waiting.register(CONTROL, select.POLLIN)
+    while True:
+        waiting.poll()
+        part = os.read(CONTROL, RECEIVE_BYTES)
+        if not part:
+            return
+        received += part
+        while (end := received.find(b"\n")) >= 0:
+            line, received = received[:end], received[end + 1:]
+            yield line
+
+
 def main():
     library = ctypes.CDLL(None)
     library.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -75,11 +93,10 @@ def main():
     faulthandler.enable()
     sys.path[:] = [entry for entry in sys.path if not entry.startswith("/proc/")]
     say({"ready": True})
-    with open(CONTROL, "rb", buffering=1 << 16, closefd=False) as requests:
-        for line in requests:
-            if parts.reference_reads.is_stale():
-                return say({"stale": True})
-            say(answer(json.loads(line)))
+    for line in lines():
+        if parts.reference_reads.is_stale():
+            return say({"stale": True})
+        say(answer(json.loads(line)))
 
 
 try:

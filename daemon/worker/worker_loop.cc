@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "common/base/limits.h"
@@ -45,7 +46,15 @@ Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
   return true;
 }
 
-/// Polls for the first byte before receive_exactly() sleeps.
+/// Sleeps until there is something to receive or the other side closes. A thread that sleeps in
+/// recv() instead is woken once too often: when the other side reads the previous answer.
+void wait_for_message(int socket) {
+  pollfd wanted{socket, POLLIN, 0};
+  constexpr int kForever = -1;
+  ::poll(&wanted, 1, kForever);
+}
+
+/// Polls for the first byte before wait_for_message() sleeps.
 void look_for_message(int socket, std::chrono::microseconds busy) {
   std::byte first{};
   const auto until = std::chrono::steady_clock::now() + busy;
@@ -169,6 +178,7 @@ Status WorkerLoop::run() {
   for (;;) {
     uint32_t length = 0;
     if (busy.count() > 0) look_for_message(socket_, busy);
+    wait_for_message(socket_);
     const bool more =
         GPUEMU_TRY(receive_exactly(socket_, std::as_writable_bytes(std::span(&length, 1))));
     if (!more) return ok_status();
