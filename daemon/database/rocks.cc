@@ -258,21 +258,33 @@ Status link_files(const fs::path& folder, const fs::path& scratch, const char* e
   return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
 }
 
-}  // namespace
+/// What becomes of logs: read by whoever opens the database, or tables of their own.
+enum class Logs { Read, Tables };
 
-Status gather_tables(const fs::path& folder, const fs::path& scratch) {
+Status gather(const fs::path& folder, const fs::path& scratch, Logs logs) {
   GPUEMU_TRY(make_private_folder(scratch));
   GPUEMU_TRY(link_files(folder, scratch, ".sst"));
+  if (logs == Logs::Tables) GPUEMU_TRY(link_files(folder, scratch, ".log"));
   GPUEMU_TRY(add_tables_of_families(scratch));
   rocksdb::Options wanted = options();
   wanted.info_log = std::make_shared<NoLog>();
   const auto status =
       rocksdb::RepairDB(scratch.native(), wanted, all_families(), family_of("").options);
   if (!status.ok()) return error_of(status, folder);
-  // Whoever opens it reads the logs. RepairDB would make tables of them, and RocksDB opens no
-  // database with a table whose changes lie among those of another, as where a log outlives the
-  // tables that some of it went to.
-  return link_files(folder, scratch, ".log");
+  return logs == Logs::Read ? link_files(folder, scratch, ".log") : ok_status();
+}
+
+}  // namespace
+
+Status gather_tables(const fs::path& folder, const fs::path& scratch) {
+  // RocksDB opens no database with a table whose changes lie among those of another, as one of a
+  // log does that outlives the tables which some of it went to.
+  GPUEMU_TRY(gather(folder, scratch, Logs::Read));
+  if (open_to_read(scratch, Reading::Whatever)) return ok_status();
+  // It gives up a log that lacks a part of a long record; RepairDB takes the rest of it.
+  std::error_code ignored;
+  fs::remove_all(scratch, ignored);
+  return gather(folder, scratch, Logs::Tables);
 }
 
 RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem,

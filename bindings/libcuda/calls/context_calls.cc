@@ -74,8 +74,9 @@ GPUEMU_DRIVER_API int cuCtxCreate_v2(Context* context, unsigned flags, int devic
 
 GPUEMU_DRIVER_API int cuCtxCreate_v3(Context* context, const void* affinity, int count,
                                      unsigned flags, int device) {
-  if (affinity != nullptr && count != 0)
+  if (affinity != nullptr && count != 0) {
     return wrong_arguments(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY);
+  }
   return create(context, flags, device);
 }
 
