@@ -12,13 +12,13 @@ void LaunchCounter::keep_in(const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (descriptor < 0) return;
   // Written first: a page that a full disk has no room for would end the process when it is used.
-  const uint64_t none = 0;
-  const bool has_room = ::write(descriptor, &none, sizeof none) == sizeof none;
+  const std::array<uint64_t, kCounts> none = {};
+  const bool has_room = ::write(descriptor, none.data(), sizeof none) == sizeof none;
   void* const page =
       has_room ? ::mmap(nullptr, sizeof none, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
                : MAP_FAILED;
   ::close(descriptor);
-  if (page != MAP_FAILED) shared_ = static_cast<std::atomic<uint64_t>*>(page);
+  if (page != MAP_FAILED) shared_ = static_cast<Counts*>(page);
 }
 
 }  // namespace gpuemu::libcuda

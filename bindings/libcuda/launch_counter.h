@@ -1,24 +1,33 @@
-// Counts launches where the count outlives a process that is killed.
+// Counts launches in memory that outlives a process that is killed.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <string>
 
 namespace gpuemu::libcuda {
 
-/// Counts in memory of its own until keep_in(). Thread-safe.
+/// Counts the launches that were issued, and those of them that have ended. Thread-safe. Counts in
+/// memory of its own until keep_in().
 class LaunchCounter {
  public:
-  /// Counts in this file from now on, from 0. Where that fails the count is lost with the process.
+  /// Counts in this file from now on, from 0, as two numbers of eight bytes. If the file cannot be
+  /// written, the counts are lost with the process.
   void keep_in(const std::string& file);
-  void add(uint64_t launches) { shared_.load()->fetch_add(launches, std::memory_order_relaxed); }
-  void subtract_one() { shared_.load()->fetch_sub(1, std::memory_order_relaxed); }
-  uint64_t count() const { return shared_.load()->load(); }
+  void issue() { counts()[kIssued].fetch_add(1, std::memory_order_relaxed); }
+  void refuse() { counts()[kIssued].fetch_sub(1, std::memory_order_relaxed); }
+  void end() { counts()[kEnded].fetch_add(1, std::memory_order_relaxed); }
+  uint64_t issued() { return counts()[kIssued].load(); }
+  uint64_t ended() { return counts()[kEnded].load(); }
 
  private:
-  std::atomic<uint64_t> own_ = 0;
-  std::atomic<std::atomic<uint64_t>*> shared_ = &own_;
+  enum { kIssued, kEnded, kCounts };
+  using Counts = std::array<std::atomic<uint64_t>, kCounts>;
+  Counts& counts() { return *shared_.load(); }
+
+  Counts own_ = {};
+  std::atomic<Counts*> shared_ = &own_;
 };
 
 }  // namespace gpuemu::libcuda

@@ -109,7 +109,7 @@ void Recorder::start(const Settings& settings, const Allocations* allocations) {
 uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
                                  std::vector<PointerArgument> pointers) {
   const uint64_t tag = next_tag_.fetch_add(1);
-  if (!stays) launches_.add(1);
+  if (!stays) launches_.issue();
   const std::lock_guard lock(mutex_);
   running_[tag] = {stream, std::move(site), stays, false, 0, std::move(pointers)};
   return tag;
@@ -132,7 +132,7 @@ void Recorder::launch_dropped(uint64_t tag) {
 }
 
 void Recorder::launch_refused(uint64_t tag) {
-  launches_.subtract_one();
+  launches_.refuse();
   const std::lock_guard lock(mutex_);
   running_.erase(tag);
 }
@@ -149,7 +149,8 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
       if (!may_repeat) running_.erase(found);
     }
   }
-  if (launch.stays) launches_.add(1);
+  if (launch.stays) launches_.issue();
+  launches_.end();
   const auto described = [&](const DeviceFinding& seen) {
     RunFinding made = finding_of(seen, launch.site.get(), settings_.replicas);
     describe_allocation(made, seen, launch.pointers);
@@ -278,9 +279,15 @@ void Recorder::write(const std::string& line) {
   if (!is_written) say_unrecorded(run_file_name(settings_.folder, getpid()));
 }
 
+RunProcess Recorder::process_record() {
+  // Read in this order, a launch that ends meanwhile does not make fewer issued than ended.
+  const uint64_t ended = launches_.ended(), issued = launches_.issued();
+  return {getpid(), command_line(), issued, kernels_.size(), issued - std::min(issued, ended)};
+}
+
 void Recorder::write_process() {
   if (file_ == nullptr) return;
-  write(encode_line(RunProcess{getpid(), command_line(), launches_.count(), kernels_.size()}));
+  write(encode_line(process_record()));
 }
 
 void Recorder::finish() {
@@ -315,7 +322,7 @@ void Recorder::finish() {
   for (const Known& known : findings_) all.push_back(known.finding);
   std::string text;
   for (const RunFinding& finding : all) text += text_of(finding);
-  text += summary_of(all, {RunProcess{getpid(), {}, launches_.count(), kernels_.size()}}) + "\n";
+  text += summary_of(all, {process_record()}) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -84,6 +84,7 @@ class Recorder {
                            const std::vector<PointerArgument>& pointers) const;
   void write(const std::string& line);
   void write_process();
+  RunProcess process_record();
 
   Settings settings_;
   const Allocations* allocations_ = nullptr;

@@ -1,6 +1,7 @@
 #include "runtime/run_record/run_lines.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -76,7 +77,8 @@ json json_of(const RunProcess& one) {
   return {{"pid", one.pid},
           {"command", one.command},
           {"launches", one.launches},
-          {"kernels", one.kernels}};
+          {"kernels", one.kernels},
+          {"unfinished", one.unfinished}};
 }
 
 json json_of(const RunKernel& one) {
@@ -168,7 +170,8 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
   if (one.contains(kFinding)) records.findings.push_back(finding_of(one[kFinding]));
   if (one.contains(kProcess)) {
     const json& said = one[kProcess];
-    process = {said.at("pid"), said.at("command"), said.at("launches"), said.at("kernels")};
+    process = {said.at("pid"), said.at("command"), said.at("launches"), said.at("kernels"),
+               said.at("unfinished")};
   }
   if (one.contains(kKernel)) {
     const json& said = one[kKernel];
@@ -190,10 +193,15 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
   }
 }
 
-uint64_t counted_launches(const std::string& folder, int pid) {
-  std::ifstream file(launches_file_name(folder, pid), std::ios::binary);
-  uint64_t launches = 0;
-  return file.read(reinterpret_cast<char*>(&launches), sizeof launches) ? launches : 0;
+/// Takes the counts of a process that was killed, which its last record does not have.
+void take_counts(const std::string& folder, RunProcess& process) {
+  std::ifstream file(launches_file_name(folder, process.pid), std::ios::binary);
+  std::array<uint64_t, 2> counts = {};  // Issued and ended.
+  if (!file.read(reinterpret_cast<char*>(counts.data()), sizeof counts)) return;
+  const auto [issued, ended] = counts;
+  if (issued < process.launches) return;
+  process.launches = issued;
+  process.unfinished = issued - std::min(issued, ended);
 }
 
 Status read_process(const fs::path& path, RunRecords& records) {
@@ -210,8 +218,7 @@ Status read_process(const fs::path& path, RunRecords& records) {
     }
   }
   if (process.pid == 0) return ok_status();
-  process.launches =
-      std::max(process.launches, counted_launches(path.parent_path().string(), process.pid));
+  take_counts(path.parent_path().string(), process);
   records.processes.push_back(std::move(process));
   return ok_status();
 }

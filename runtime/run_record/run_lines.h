@@ -24,8 +24,8 @@ std::string run_file_name(const std::string& folder, int pid);
 /// Returns "FOLDER/PID.forms.run", for the lines of forms and code.
 std::string forms_file_name(const std::string& folder, int pid);
 
-/// Returns "FOLDER/PID.launches": eight bytes with the number of launches so far, which survive if
-/// the process is killed.
+/// Returns "FOLDER/PID.launches": two numbers of eight bytes, the launches issued and ended so far,
+/// which survive if the process is killed.
 std::string launches_file_name(const std::string& folder, int pid);
 
 /// The results that the processes of a run left.

@@ -199,7 +199,7 @@ std::string text_of(const RunFinding& finding) {
 
 std::string summary_of(const std::vector<RunFinding>& findings,
                        const std::vector<RunProcess>& processes) {
-  uint64_t faults = 0, notes = 0, kernels = 0, launches = 0;
+  uint64_t faults = 0, notes = 0, kernels = 0, launches = 0, unfinished = 0;
   for (const RunFinding& one : findings) {
     if (one.suppressed) continue;
     ++(one.severity == RunSeverity::Note ? notes : faults);
@@ -207,13 +207,19 @@ std::string summary_of(const std::vector<RunFinding>& findings,
   for (const RunProcess& one : processes) {
     kernels += one.kernels;
     launches += one.launches;
+    unfinished += one.unfinished;
   }
   std::string text = "gpuemu: " + counted(faults, "finding", "findings");
   if (notes != 0) text += ", " + counted(notes, "note", "notes");
-  return fmt::format("{} in {}, {} of {}{}", text, counted(kernels, "kernel", "kernels"),
-                     counted(launches, "launch", "launches"),
-                     counted(processes.size(), "process", "processes"),
-                     launches == 0 ? "; no kernel was launched, so none was checked" : "");
+  text += fmt::format(" in {}, {} of {}", counted(kernels, "kernel", "kernels"),
+                      counted(launches, "launch", "launches"),
+                      counted(processes.size(), "process", "processes"));
+  if (launches == 0) text += "; no kernel was launched, so none was checked";
+  if (unfinished != 0) {
+    text += fmt::format("; {} not checked, because the process ended first",
+                        counted(unfinished, "launch was", "launches were"));
+  }
+  return text;
 }
 
 }  // namespace gpuemu

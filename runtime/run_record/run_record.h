@@ -110,6 +110,7 @@ struct RunProcess {
   int pid = 0;
   std::vector<std::string> command;
   uint64_t launches = 0, kernels = 0;  ///< Launches, and distinct kernels launched.
+  uint64_t unfinished = 0;  ///< Launches that had not ended with the process, so are not checked.
 };
 
 /// The kinds of run_findings.def: for example, kRunUseAfterFree is "UseAfterFree".

@@ -53,6 +53,12 @@ TEST(RunRecord, SummaryCountsFindingsKernelsAndLaunches) {
             "gpuemu: 2 findings, 1 note in 3 kernels, 17 launches of 1 process");
 }
 
+TEST(RunRecord, SummarySaysWhichLaunchesWereNotChecked) {
+  EXPECT_EQ(summary_of({}, {{12, {"a"}, 17, 3, 2}}),
+            "gpuemu: 0 findings in 3 kernels, 17 launches of 1 process; 2 launches were not "
+            "checked, because the process ended first");
+}
+
 TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {
   const std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / fmt::format("gpuemu-run-record-{}", ::getpid());
@@ -71,12 +77,13 @@ TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {
   EXPECT_EQ(read->processes[0].launches, 5u);
   ASSERT_EQ(read->unsupported.size(), 1u);
   EXPECT_EQ(read->unsupported[0].count, 3u);
-  const uint64_t launches = 7;
+  const uint64_t counts[] = {7, 6};  // Issued and ended.
   ASSERT_TRUE(write_file(launches_file_name(folder.string(), 12),
-                         std::string(reinterpret_cast<const char*>(&launches), sizeof launches)));
+                         std::string(reinterpret_cast<const char*>(counts), sizeof counts)));
   read = read_run_records(folder.string());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->processes[0].launches, 7u) << "it was killed after its last line";
+  EXPECT_EQ(read->processes[0].unfinished, 1u);
   std::filesystem::remove_all(folder);
 }
 

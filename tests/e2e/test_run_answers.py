@@ -35,6 +35,26 @@ def test_the_launches_of_a_program_that_is_killed_are_counted(report):
     assert [one["launches"] for one in made["processes"]] == [5]
 
 
+UNFINISHED = """
+    import os
+    memory = made(cuda.cuMemAlloc_v2, S(128))
+    check(cuda.cuMemsetD8_v2(memory, 0, S(128)))
+    words = (P * 1)(c.cast(c.pointer(P(memory.value)), P))
+    check(cuda.cuLaunchKernel(made(cuda.cuModuleGetFunction, made(cuda.cuModuleLoadData, PTX), b"inc"), 1 << 22, 1, 1, 32, 1, 1, 0, None, words, None))
+    {wait}
+    os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("wait, unfinished", [("", 1), ("check(cuda.cuCtxSynchronize())", 0)])
+def test_a_launch_that_a_program_does_not_wait_for_is_reported_as_not_checked(report, wait, unfinished):
+    done, made = report(UNFINISHED.format(wait=wait), "--checks", "-race")
+    assert done.returncode == 0
+    assert [(one["launches"], one["unfinished"]) for one in made["processes"]] == [(1, unfinished)]
+    said = "; 1 launch was not checked, because the process ended first"
+    assert (said in done.stderr) == (unfinished == 1), done.stderr
+
+
 def test_without_the_check_of_memory_its_findings_are_left_out_and_calls_fail_as_before(report):
     text = """
         memory = made(cuda.cuMemAlloc_v2, S(64))
