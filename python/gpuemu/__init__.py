@@ -4,8 +4,8 @@
     with gpuemu.Client() as client:
         print(client.run_tests(["softmax"]).failed)
 
-NumPy is needed, and pynng where a client connects; other packages are used when they are there. Importing the package loads
-none of them: each name is loaded at its first use.
+NumPy is required, and so is pynng for clients that connect; other packages are used when they are installed. Importing gpuemu
+loads none of them: each name is loaded at its first use.
 """
 
 import importlib
@@ -99,7 +99,7 @@ __all__ = [
     "get_tensorflow_adapter", "numba", "op", "triton", "validate", "validate_op",
 ]  # fmt: skip
 
-# Where each public name is.
+# The module that defines each public name.
 _NAMES = {
     "client.aio": "AsyncClient",
     "check.blocks": "SeededFuzzer fuzz_dtypes fuzz_dtypes_seeded fuzz_layouts fuzz_layouts_seeded fuzz_shapes fuzz_shapes_seeded "
@@ -122,37 +122,38 @@ _NAMES = {
     "device.triton_kernel": "TritonKernel triton",
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-# Modules that programs use as attributes of the package without importing them; those of rooms by their last name.
+# Modules that programs use as attributes of the package without importing them. Modules of a subpackage are listed by their last
+# name.
 _MODULES = {one.rpartition(".")[2]: one for one in (
     *_NAMES, "client", "cluster", "device", "client.artifacts", "client.calls", "client.ci", "frameworks", "check.judge", "generate.layouts", "on_ray",
     "client.replies", "runtime", "check.reproduce", "generate.rng", "generate.strategies", "tensors", "generate.values")}  # fmt: skip
 
-# Modules of rooms that programs import by their own name, such as gpuemu.values.
+# Finds modules of subpackages that programs import by their published name, such as gpuemu.values.
 __path__ = [*__path__, __path__[0] + "/old_paths"]
 
-# gpuemu.check and gpuemu.validate are functions. A module of that name would take the function's place when it is loaded: both are
-# loaded here, and left in sys.modules for `from gpuemu.validate import ...`.
+# gpuemu.check and gpuemu.validate are functions. Loading a module of the same name would replace the function, so both modules
+# are loaded here and stay in sys.modules for `from gpuemu.validate import ...`.
 for _module in ("check", "validate"):
     importlib.import_module(f"gpuemu.{_module}")
     globals().pop(_module, None)
 
 
 def get_pytorch_adapter() -> tuple[Any, ...]:
-    """PyTorchAdapter, validate_pytorch, check_autograd."""
+    """Returns PyTorchAdapter, validate_pytorch, check_autograd."""
     from gpuemu import frameworks
 
     return frameworks.get_pytorch_adapter()[:-1]
 
 
 def get_jax_adapter() -> tuple[Any, ...]:
-    """JAXAdapter, validate_jax, check_vmap_compatible, check_jit_safe."""
+    """Returns JAXAdapter, validate_jax, check_vmap_compatible, check_jit_safe."""
     from gpuemu import frameworks
 
     return frameworks.get_jax_adapter()[:-1]
 
 
 def get_tensorflow_adapter() -> tuple[Any, ...]:
-    """TensorFlowAdapter, validate_tensorflow, check_keras_layer."""
+    """Returns TensorFlowAdapter, validate_tensorflow, check_keras_layer."""
     from gpuemu import frameworks
 
     return frameworks.get_tensorflow_adapter()[:-1]

@@ -1,4 +1,4 @@
-"""What callers gave, or a message that says what it is, what was expected and where."""
+"""Checks arguments of callers. Errors say which argument is wrong, what was given and what was expected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from gpuemu.tensors import DTYPES
 
 
 def whole(value: Any, what: str, least: int | None = None, most: int | None = None) -> int:
-    """An integer, of NumPy too. TypeError for anything else, ValueError below `least` or above `most`."""
+    """Returns the value as an int; NumPy integers are accepted. TypeError for anything else, ValueError below `least` or above
+    `most`."""
     if isinstance(value, bool):
         raise TypeError(f"{what} is {value!r}, expected an integer")
     try:
@@ -27,7 +28,7 @@ def whole(value: Any, what: str, least: int | None = None, most: int | None = No
 
 
 def seed(value: Any, what: str = "seed") -> int:
-    """An integer that 64 bits without a sign hold."""
+    """Returns the value as an integer that fits in 64 bits without a sign."""
     number = whole(value, what)
     if not 0 <= number < 1 << 64:
         raise ValueError(f"{what} is {number}, expected an integer from 0 to 2**64 - 1")
@@ -35,7 +36,8 @@ def seed(value: Any, what: str = "seed") -> int:
 
 
 def bits64(value: Any, what: str = "seed") -> int:
-    """An integer of 64 bits, with or without a sign, as those without: no two seeds of one kind are the same."""
+    """Returns an integer of 64 bits, signed or unsigned, as the unsigned integer with the same bits, so that different seeds of
+    one kind stay different."""
     number = whole(value, what)
     if not -(1 << 63) <= number < 1 << 64:
         raise ValueError(f"{what} is {number}, which 64 bits do not hold; expected -2**63 to 2**64 - 1")
@@ -43,7 +45,7 @@ def bits64(value: Any, what: str = "seed") -> int:
 
 
 def names(value: Any, what: str, known: Sequence[str]) -> list[str]:
-    """A list of names that are all known, not empty. TypeError for a single name, ValueError for unknown ones."""
+    """Returns a nonempty list of known names. TypeError for a single name, ValueError for unknown names."""
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise TypeError(f"{what} is {value!r}, expected a list of names, as in [{known[0]!r}]")
     found = list(value)
@@ -56,7 +58,7 @@ def names(value: Any, what: str, known: Sequence[str]) -> list[str]:
 
 
 def texts(value: Any, what: str) -> list[str]:
-    """A list of texts, or of paths; TypeError for a single one, whose letters a list would be made of."""
+    """Returns a list of strings or paths. TypeError for a single string, which a list would split into its letters."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(f"{what} is {value!r}, expected a list, as in [{value!r}]")
     found = [os.fspath(one) for one in value]
@@ -66,7 +68,7 @@ def texts(value: Any, what: str) -> list[str]:
 
 
 def dtype(value: Any, what: str = "dtype") -> str:
-    """A dtype's name in the protocol."""
+    """Returns the protocol's name of a dtype."""
     name = str(value)
     if name not in DTYPES:
         raise ValueError(f"{what} is {value!r}, expected one of {', '.join(DTYPES)}")
@@ -74,14 +76,14 @@ def dtype(value: Any, what: str = "dtype") -> str:
 
 
 def shape(value: Any, what: str = "shape") -> tuple[int, ...]:
-    """Sizes, none negative."""
+    """Returns a tuple of sizes, none of them negative."""
     if not isinstance(value, (list, tuple)) and (isinstance(value, (str, bytes)) or not isinstance(value, Iterable)):
         raise TypeError(f"{what} is {value!r}, expected a list of sizes, as in [2, 3]")
     return tuple(one if type(one) is int and one >= 0 else whole(one, f"a size of {what}", 0) for one in value)
 
 
 def bounds(value: Any, what: str = "range") -> tuple[float, float] | None:
-    """(low, high) with low <= high, or None."""
+    """Returns (low, high) with low <= high, or None."""
     if value is None:
         return None
     try:
@@ -94,7 +96,7 @@ def bounds(value: Any, what: str = "range") -> tuple[float, float] | None:
 
 
 def sizes(value: Any, what: str) -> tuple[int, ...]:
-    """What a dim is drawn from: (least, largest), or a list to choose from. None empty, none negative."""
+    """Returns the sizes of a dim: (least, largest), or a list to choose from. It is not empty and no size is negative."""
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
         raise TypeError(f"{what} is {value!r}, expected (least, largest) or a list of sizes, as in (1, 64)")
     found = tuple(whole(one, f"a size of {what}", 0) for one in value)

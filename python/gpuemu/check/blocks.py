@@ -1,4 +1,4 @@
-"""Checking what a block of code computes, and the sequences of shapes, dtypes and layouts that clients loop over."""
+"""Checks the results of a block of code, and generates the sequences of shapes, dtypes and layouts that clients loop over."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ GpuemuClient = Client  # The name that the first programs used.
 
 
 def fuzz_op(client: Client, op_name: str, iterations: int = 100, seed: int | None = None, **options: Any) -> FuzzResults:
-    """Many cases of one op, as client.fuzz_op() runs them, with its options."""
+    """Runs many cases of one op, like client.fuzz_op(), with the same options."""
     return client.fuzz_op(op_name, seed, iterations, **options)
 
 
 def reproduce(client: Client, seed: int, op_name: str | None = None, **options: Any) -> ReproduceResult:
-    """Runs a stored failure again, as client.reproduce() does, with its options."""
+    """Runs a stored failure again, like client.reproduce(), with the same options."""
     return client.reproduce(seed, op_name, **options)
 
 
 @contextmanager
 def validate_op(client: Client, op_name: str, inputs: Mapping[str, Any] | None = None, raise_on_failure: bool = True,
                 **kwargs: Any) -> Generator[dict[str, Any], None, None]:  # fmt: skip
-    """Set "output" inside; it is judged at the end, and the verdict is then under "result".
+    """Judges the "output" that the block sets, when the block ends; the verdict is then under "result".
 
         with gpuemu.validate_op(client, "softmax", {"x": x}) as case:
             case["output"] = my_softmax(x)
 
-    Raises ValidationError when it is wrong (unless raise_on_failure is False), ValueError when nothing was set.
-    Arrays may be of NumPy, torch or jax.
+    Raises ValidationError when the output is wrong (unless raise_on_failure is False), ValueError when the block set none. Arrays
+    may come from NumPy, torch or jax.
     """
     case: dict[str, Any] = {"inputs": dict(inputs or {}), "kwargs": kwargs}
     yield case
@@ -60,7 +60,7 @@ def validate_op(client: Client, op_name: str, inputs: Mapping[str, Any] | None =
 
 
 class CheckedCalls:
-    """What `validate` gives: calls like the model, and every call is judged. `results`: the verdicts so far."""
+    """The object that `validate` yields: calling it calls the model, and every call is judged. `results`: the verdicts so far."""
 
     def __init__(self, model: Callable[..., Any], judge: Callable[[tuple[Any, ...], dict[str, Any], Any], ValidationResult],
                  raise_on_failure: bool) -> None:  # fmt: skip
@@ -71,7 +71,7 @@ class CheckedCalls:
         self.results: list[ValidationResult] = []
 
     def check(self, args: tuple[Any, ...], kwargs: dict[str, Any], output: Any) -> None:
-        """Judges one call. Raises ValidationError when it is wrong, unless raise_on_failure is False."""
+        """Judges one call. Raises ValidationError when the output is wrong, unless raise_on_failure is False."""
         result = self.judge(args, kwargs, output)
         self.elements += int(np.prod(np.shape(output), dtype=object)) if hasattr(output, "shape") else 1
         self.results.append(result)
@@ -88,7 +88,8 @@ class CheckedCalls:
 
 
 def _own(call: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call with copies of arrays: a model that changes one is judged by what it was given."""
+    """Copies the arrays among the arguments of a call, so that a model that changes its arguments is judged by the original
+    ones."""
 
     def copied(value: Any) -> Any:
         if hasattr(value, "detach") and hasattr(value, "clone"):
@@ -99,8 +100,8 @@ def _own(call: tuple[tuple[Any, ...], dict[str, Any]]) -> tuple[tuple[Any, ...],
 
 
 def _watch(checked: CheckedCalls, model: Any) -> list[Any]:
-    """The hooks by which every call of a torch module is judged, from wherever it comes."""
-    given: list[Any] = []  # One entry for each running call; a call that raises leaves its own at the bottom.
+    """Installs the hooks that judge every call of a torch module, wherever the call comes from."""
+    given: list[Any] = []  # One entry for each running call. A call that raises leaves its entry at the bottom.
 
     def before(_: Any, args: Any, kwargs: Any) -> None:
         given.append(_own((args, kwargs)))
@@ -152,7 +153,7 @@ def _judge_of(client: Client, model: Any, reference: Any, reference_dtype: str) 
 
 
 def _like(value: Any, array: Array) -> Any:
-    """An array as the framework's of `value`."""
+    """Converts an array to the framework of `value`."""
     if hasattr(value, "detach"):
         from gpuemu.frameworks import adapter
 
@@ -161,14 +162,14 @@ def _like(value: Any, array: Array) -> Any:
 
 
 def _on_cpu(value: Any) -> Any:
-    """The array on the CPU with its dtype unchanged; other values as they are."""
+    """Returns the array on the CPU with the same dtype; other values unchanged."""
     value = tensors.unmasked(value, "argument")
     return value.detach().cpu() if hasattr(value, "detach") else value
 
 
 def _widened(value: Any, dtype: str) -> Any:
-    """Floating-point arrays on the CPU in `dtype`, everything else as it is. Masked elements are refused: the reference would
-    mask its output, too."""
+    """Returns floating-point arrays on the CPU in `dtype`, and everything else unchanged. Rejects masked elements, because the
+    reference would mask its output, too."""
     value = _on_cpu(value)
     if hasattr(value, "detach"):
         return value.to(getattr(__import__("torch"), dtype)) if value.is_floating_point() else value
@@ -185,9 +186,9 @@ def validate(client: Client, model: Any, reference: Any = "cpu", dtype: str | No
         with gpuemu.validate(client, model) as checked:
             y = model(x)          # a torch.nn.Module; anything else is called as checked(x)
 
-    reference: "cpu" (the model itself, on the CPU, in reference_dtype, float64 by default), a callable, or the name of an op
-    of gpuemu.toml. dtype: what outputs must be. Raises ValidationError at the first wrong call unless raise_on_failure is
-    False; warns when no call was seen or all outputs are empty.
+    reference: "cpu" (the model itself, on the CPU, in reference_dtype, float64 by default), a callable, or the name of an op in
+    gpuemu.toml. dtype: the dtype that outputs must have. Raises ValidationError at the first wrong call unless raise_on_failure
+    is False. Warns when no call was seen or all outputs are empty.
     """
     judged = _judge_of(client, model, reference, reference_dtype or "float64")
 
@@ -215,19 +216,20 @@ def validate(client: Client, model: Any, reference: Any = "cpu", dtype: str | No
 
 
 def fuzz_shapes(**dimensions: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    """Every combination of sizes, in the order the names are given; nothing when none are."""
+    """Yields every combination of the sizes, with dimensions in the order of the arguments; yields nothing without arguments."""
     if dimensions:
         yield from itertools.product(*dimensions.values())
 
 
 def fuzz_dtypes(dtypes: Sequence[str] | None = None) -> Iterator[str]:
-    """The given dtypes one after another, by default float32 and float16."""
+    """Yields the given dtypes one after another, by default float32 and float16."""
     yield from ["float32", "float16"] if dtypes is None else arguments.texts(dtypes, "dtypes")
 
 
 def fuzz_layouts(shape: Sequence[int], include_contiguous: bool = True, include_strided: bool = True,
                  include_transposed: bool = True) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:  # fmt: skip
-    """(shape, strides in elements): row-major, each pair of neighbouring sizes exchanged, every second element."""
+    """Yields (shape, strides in elements): row-major, with each pair of neighbouring sizes exchanged, and with every second
+    element."""
     shape = tuple(shape)
     if include_contiguous:
         yield shape, legacy.row_major_strides(shape)
@@ -241,7 +243,7 @@ def fuzz_layouts(shape: Sequence[int], include_contiguous: bool = True, include_
 def fuzz_shapes_seeded(seed: int, batch_sizes: Sequence[int] | None = None, seq_lengths: Sequence[int] | None = None,
                        hidden_dims: Sequence[int] | None = None, edge_cases: Sequence[Sequence[int]] | None = None,
                        edge_case_probability: float = 0.1) -> Iterator[tuple[int, tuple[int, ...]]]:  # fmt: skip
-    """(seed of the case, shape) without end; the seed alone brings the case back."""
+    """Yields (seed of the case, shape) without end. The seed of a case is enough to generate it again."""
     lists = [given if given is not None else usual for given, usual in
              ((batch_sizes, legacy.BATCHES), (seq_lengths, legacy.SEQUENCES), (hidden_dims, legacy.HIDDEN))]  # fmt: skip
     edges = [[1], [1, 1], [1, 1, 1]] if edge_cases is None else edge_cases
@@ -250,21 +252,22 @@ def fuzz_shapes_seeded(seed: int, batch_sizes: Sequence[int] | None = None, seq_
 
 
 def fuzz_dtypes_seeded(seed: int, dtypes: Sequence[str] | None = None) -> Iterator[tuple[int, str]]:
-    """(seed of the case, dtype) without end."""
+    """Yields (seed of the case, dtype) without end."""
     for rng in legacy.iterations(seed):
         yield rng.seed, rng.derive("dtype").choice(["float32", "float16"] if dtypes is None else arguments.texts(dtypes, "dtypes"))
 
 
 def fuzz_layouts_seeded(seed: int, shape: Sequence[int], layouts: Sequence[str] | None = None,
                         ) -> Iterator[tuple[int, str, tuple[int, ...], tuple[int, ...]]]:  # fmt: skip
-    """(seed of the case, layout, shape, strides in elements) without end."""
+    """Yields (seed of the case, layout, shape, strides in elements) without end."""
     for rng in legacy.iterations(seed):
         layout = rng.derive("layout").choice(["contiguous", "strided", "transposed"] if layouts is None else layouts)
         yield rng.seed, layout, tuple(shape), legacy.strides_of(layout, shape)
 
 
 def generate_random_tensor(seed: int, shape: Sequence[int], dtype: str = "float32", domain: str = "data") -> Array:
-    """An array that follows from seed and domain: floats normal with deviation 10, other types as the daemon fills them."""
+    """Returns an array that depends only on the seed and the domain. Floats are normal with deviation 10; other types are filled
+    as in the daemon."""
     rng, shape = SeededRng(seed).derive(domain), arguments.shape(shape)
     kind = tensors.numpy_dtype(dtype)
     if kind.kind in "iub":
@@ -273,11 +276,11 @@ def generate_random_tensor(seed: int, shape: Sequence[int], dtype: str = "float3
 
 
 class SeededFuzzer:
-    """The cases of a FuzzConfig one after another."""
+    """Generates the cases of a FuzzConfig one after another."""
 
     @dataclass
     class TestCase:
-        """strides: in elements."""
+        """One generated case. strides: in elements."""
 
         __test__ = False
 
@@ -288,7 +291,7 @@ class SeededFuzzer:
         strides: tuple[int, ...]
 
         def generate_input(self, name: str = "input") -> Array:
-            """The array of one input, of the case's shape and dtype."""
+            """Returns the array of one input, with the shape and dtype of the case."""
             return generate_random_tensor(self.seed, self.shape, self.dtype, domain=name)
 
     def __init__(self, config: FuzzConfig) -> None:
@@ -298,23 +301,24 @@ class SeededFuzzer:
         self.reset()
 
     def reset(self) -> None:
-        """The next case is the first again."""
+        """Starts again at the first case."""
         self._cases = legacy.iterations(self.config.seed)
 
     def next(self) -> SeededFuzzer.TestCase:
-        """The next case; there is no end."""
+        """Returns the next case; there is no last one."""
         rng, config = next(self._cases), self.config
         shape = legacy.draw_shape(rng.derive("shape"), config.batch_sizes, config.seq_lengths, config.hidden_dims, config.edge_cases)
         dtype, layout = rng.derive("dtype").choice(config.dtypes), rng.derive("layout").choice(config.layouts)
         return SeededFuzzer.TestCase(rng.seed, shape, dtype, layout, legacy.strides_of(layout, shape))
 
     def iterator(self, max_iterations: int = 1000) -> Iterator[SeededFuzzer.TestCase]:
-        """The next `max_iterations` cases."""
+        """Yields the next `max_iterations` cases."""
         for _ in range(max_iterations):
             yield self.next()
 
 
-# `import gpuemu.validate as v` gives this function, for the package has it under the name of the module: v.fuzz_op is there, too.
+# `import gpuemu.validate as v` gives this function, because the package has a function of the module's name. So v.fuzz_op must
+# work, too.
 for _name in __all__:
     if _name != "validate":
         setattr(validate, _name, globals()[_name])

@@ -1,10 +1,10 @@
-"""Property tests of Python functions in three lines: any op, kernel launcher or layer against a reference, in this process.
+"""Property tests of Python functions in three lines: compares any op, kernel launcher or layer with a reference, in this process.
 
     def softmax(x: gpuemu.Tensor["rows", "cols"]): ...
     gpuemu.check(softmax, lambda x: np.exp(x) / np.exp(x).sum(-1, keepdims=True))
 
-Cases are drawn and outputs judged as `gpuemu test` does it; the reference gets the inputs as float64. What fails is made
-smaller and told with the numbers that bring it back.
+Cases are drawn and outputs judged as `gpuemu test` does it; the reference gets the inputs as float64. A failing case is made
+smaller and reported with the numbers that reproduce it.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ from gpuemu.generate.layouts import KINDS
 from gpuemu.generate.linear import MASK
 from gpuemu.tensors import Array
 
-SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # What a failing case is tried with, the simplest first.
+SIMPLER = ("zeros", "small_int", "constant", "uniform10")  # Strategies tried for a smaller failing case, the simplest first.
 ELEMENTS_MAX = 1 << 24
 SHRINKS_MAX = 300
-WARNINGS_MAX = 5  # Warnings of passing cases, each text once.
+WARNINGS_MAX = 5  # Most warnings shown for passing cases; each text appears once.
 FLUSHED = ("subnormal numbers are taken as zero, as TensorFlow, XLA and torch.set_flush_denormal do on a CPU; "
            "subnormal=\"keep\" makes that a failure")  # fmt: skip
 
 
 @dataclass
 class Case:
-    """One drawn case. inputs: of NumPy, by argument; scalars beside them."""
+    """One drawn case. inputs: NumPy arrays by argument name; scalars are separate."""
 
     number: int
     dtype: str
@@ -52,10 +52,10 @@ class Case:
     inputs: dict[str, Array]
     scalars: dict[str, float]
     layout: str = "contiguous"
-    parameters: list[float] = field(default_factory=list)  # What the strategy takes beside the seed.
+    parameters: list[float] = field(default_factory=list)  # Parameters of the strategy in addition to the seed.
 
     def describe(self) -> str:
-        """Sizes, dtype, strategy and layout in one line."""
+        """Returns sizes, dtype, strategy and layout on one line."""
         said = [f"{name}={size}" for name, size in {**self.dims, **self.scalars}.items()]
         laid = [f"layout={self.layout}"] if self.layout != "contiguous" else []
         return ", ".join([*said, f"dtype={self.dtype}", f"values={self.strategy}", *laid])
@@ -63,8 +63,8 @@ class Case:
 
 @dataclass
 class CheckResult:
-    """What a check found: `failures` with the smallest case of the first in `smallest`, which is None when that case does not
-    fail again. `compared`: how many elements of outputs; `notes`: what else is wrong with the function."""
+    """The result of a check. `failures`: the failing cases; `smallest`: the smallest case for the first failure, None when that
+    failure does not occur again. `compared`: the number of output elements compared; `notes`: other problems of the function."""
 
     op_name: str
     seed: int
@@ -78,12 +78,12 @@ class CheckResult:
 
     @property
     def failed(self) -> int:
-        """How many cases fail."""
+        """Number of failing cases."""
         return len(self.failures)
 
     @property
     def replay(self) -> str:
-        """What brings the first failure back."""
+        """The call that reproduces the first failure."""
         number = self.failures[0].repro_info.iteration if self.failures and self.failures[0].repro_info else 0
         return f"gpuemu.check(..., seed={self.seed}, only={number})"
 
@@ -93,14 +93,14 @@ class CheckResult:
         return check_html(self)
 
     def plot(self) -> Any:
-        """The errors of the first failure as a figure."""
+        """Plots the errors of the first failure."""
         if not self.failures:
             raise ValueError(f"every case of '{self.op_name}' passed: there is no error to plot")
         return self.failures[0].plot()
 
 
 class CheckError(ValidationError):
-    """A checked function is wrong. `check` has all that was found, `result` the first verdict."""
+    """A checked function is wrong. `check` has all findings, `result` the first verdict."""
 
     def __init__(self, check: CheckResult) -> None:
         super().__init__(check.failures[0])
@@ -115,8 +115,8 @@ class CheckError(ValidationError):
 
 @dataclass(frozen=True)
 class Plan:
-    """What cases are drawn from, and how outputs are judged. strategies: none named: those of `gpuemu test`; scale: a function
-    of the inputs that says how large errors may be."""
+    """Options for drawing cases and judging outputs. strategies: empty for those of `gpuemu test`; scale: a function of the
+    inputs that returns how large errors may be."""
 
     dtypes: Sequence[str]
     strategies: Sequence[str] = ()
@@ -131,19 +131,19 @@ class Checker:
     def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], schema: Schema, seed: int, plan: Plan) -> None:
         self.fn, self.reference, self.schema, self.seed, self.plan = fn, reference, schema, int(seed) & MASK, plan
         self.op = Declaration(schema, plan.dtypes, plan.judging)
-        self.output_dtype = ""  # Of the function, once the reference has told whether it is one of floats.
-        self.compared = self.numbers = 0  # Elements of the last reference, and those of them that are neither NaN nor infinite.
-        self.changed: set[str] = set()  # Inputs that the function has changed.
+        self.output_dtype = ""  # Dtype of the function's output, known once the reference has shown that it is a float.
+        self.compared = self.numbers = 0  # Elements of the last reference; how many of them are finite.
+        self.changed: set[str] = set()  # Inputs that the function has modified.
         self.convert = _converter(schema.framework)
         _insist_on_sizes(schema)
 
     def draw(self, number: int) -> Case:
-        """Case `number`; it follows from the seed alone."""
+        """Returns case `number`. It depends only on the seed and the number."""
         laid = self.plan.layouts
         return self._ask(number, laid[rng.Stream(self.seed, number, "layout").below(len(laid)) if len(laid) > 1 else 0], {})
 
     def make(self, number: int, dtype: str, strategy: str, dims: dict[str, int], layout: str = "contiguous") -> Case:
-        """The case of that number with these choices instead of drawn ones."""
+        """Returns the case of that number, with these choices in place of drawn ones."""
         sizes = {self.op.dims[name]: size for name, size in dims.items()}
         return self._ask(number, layout, {"dtype": dtype, "values": strategy, "dims": sizes})
 
@@ -170,8 +170,8 @@ class Checker:
         return spec.low + stream.unit64() * (spec.high - spec.low)
 
     def judge(self, case: Case) -> ValidationResult:
-        """Runs the function and the reference on copies of a case's inputs; the verdict has repro_info when they differ. Raises
-        TypeError for a reference that gives no array and a function that gives a coroutine."""
+        """Runs the function and the reference on copies of a case's inputs. The verdict has repro_info when the outputs differ.
+        Raises TypeError when the reference returns no array or the function returns a coroutine."""
         expected = self._expected(case)
         self.compared = expected.size
         self.numbers = int(np.isfinite(expected).sum()) if judge.is_float(expected) else expected.size
@@ -179,10 +179,10 @@ class Checker:
         given = {name: self._copy(one, case, name) for name, one in case.inputs.items()}
         output = got = result = None
         try:
-            with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
+            with np.errstate(all="ignore"):  # NaN and infinity are drawn on purpose.
                 output = self.fn(**{name: self.convert(one) for name, one in given.items()}, **case.scalars)
             got = None if _is_unrun(output) else judge.comparable(judge.array_of(output, "output"), "output")
-        except (Exception, SystemExit) as problem:  # Whatever the function raises is what is wrong with it.
+        except (Exception, SystemExit) as problem:  # Anything that the function raises is a failure of the function.
             said = Finding("ExecutionError", told(problem))
             result = ValidationResult(False, seed, self.schema.name, float("inf"), float("inf"), [said], int(time.time()))
         if result is None and got is None:
@@ -199,14 +199,14 @@ class Checker:
 
     def verdict(self, case: Case, output: Any, expected: Any, tolerance: ToleranceConfig | None = None,
                 again: Callable[..., Any] | None = None) -> ValidationResult:  # fmt: skip
-        """On what somebody computed from the case; `tolerance` instead of the declared one; again: the reference."""
+        """Judges an output computed from the case. `tolerance` replaces the declared one; again: the reference."""
         got, want = judge.array_of(output, "output"), judge.array_of(expected, "reference")
         op = self.op if tolerance is None else Declaration(self.schema, self.plan.dtypes, dataclasses.replace(self.plan.judging, tolerance=tolerance))
         made = judge.verdict(op.text, self._judged(case), got, want, self._scale(case), again and functools.partial(self._of_changed, again, case))
         return judge.result_of(made, self.schema.name, rng.case_seed(self.seed, case.number, self.schema.name), got, want)
 
     def _of_changed(self, reference: Callable[..., Any], case: Case, inputs: dict[str, Array], wide: bool) -> Any:
-        """The reference of other inputs for the case, which have the names of gpuemu.toml."""
+        """Calls the reference for this case with other inputs, whose names are those of gpuemu.toml."""
         own = {name: inputs[legal] for name, legal in self.op.tensors.items()}
         return judge.float64_inputs(functools.partial(reference, **case.scalars), own, wide)
 
@@ -215,22 +215,23 @@ class Checker:
                       case.scalars, {self.op.tensors[name]: one for name, one in case.inputs.items()})  # fmt: skip
 
     def _scale(self, case: Case) -> Array | None:
-        """How large errors may be, where a function of the caller says that."""
+        """Returns how large errors may be if the caller passed a function for it, else None."""
         if self.plan.scale is None:
             return None
         made = judge.float64_inputs(functools.partial(self.plan.scale, **case.scalars), case.inputs)
         return judge.array_of(made, f"error_scale of '{self.schema.name}'").astype(np.float64)
 
     def probe(self, number: int) -> None:
-        """Whether outputs are floats: of an integer that was made of a NaN nothing can be said, so that none is drawn."""
-        with contextlib.suppress(Exception):  # The case will tell.
+        """Finds out if outputs are floats. If they are not, NaN is not drawn: the result of converting a NaN to an integer is
+        undefined."""
+        with contextlib.suppress(Exception):  # The case itself will report the problem.
             expected = self._expected(self.draw(number))
             self.output_dtype = "" if judge.is_float(expected) else "int64"
 
     def _expected(self, case: Case) -> Array:
         try:
             expected = judge.float64_inputs(functools.partial(self.reference, **case.scalars), case.inputs)
-        except SystemExit as problem:  # A program that checks would end, with the status of one that is right.
+        except SystemExit as problem:  # Otherwise the program would exit, possibly with a status that means success.
             raise RuntimeError(f"the reference of '{self.schema.name}' ended with {told(problem)}") from None
         who = f"the reference of '{self.schema.name}'"
         if expected is None:
@@ -243,7 +244,7 @@ class Checker:
         return array.copy() if case.layout == "contiguous" else self._placed(array, case.number, name, case.layout)
 
     def run(self, numbers: Iterable[int], fail_fast: bool) -> CheckResult:
-        """Judges these cases; the first failure is made smaller."""
+        """Judges these cases and makes the first failure smaller."""
         found = CheckResult(self.schema.name, self.seed)
         start = time.perf_counter()
         finite = 0
@@ -270,7 +271,8 @@ class Checker:
         return found
 
     def _look_closer(self, found: CheckResult, case: Case, kind: str) -> None:
-        """At the first failure: whether it comes again, what the function changes, the smallest case."""
+        """Examines the first failure: whether it occurs again, which inputs the function modifies, and what the smallest case
+        is."""
         changed = sorted(self.changed)
         if not self.judge(case).passed:
             found.smallest = self.shrink(case, kind)
@@ -279,7 +281,8 @@ class Checker:
         found.notes += [f"'{self.schema.name}' changes its input '{name}'" for name in changed]
 
     def shrink(self, case: Case, kind: str) -> Case:
-        """A smaller case with a failure of the same kind: fewer elements first, then simpler values, then zeros."""
+        """Returns a smaller case that fails in the same way: first with fewer elements, then with simpler values, then with
+        zeros."""
         budget = SHRINKS_MAX
 
         def fails(candidate: Case) -> bool:
@@ -287,7 +290,7 @@ class Checker:
             budget -= 1
             try:
                 return any(one.kind == kind for one in self.judge(candidate).failures)
-            except Exception:  # The reference does not take such a small case; the failure that was found counts.
+            except Exception:  # The reference does not accept such a small case; the original failure counts.
                 return False
 
         progress = True
@@ -316,7 +319,8 @@ class Checker:
         return found
 
     def _sparser(self, case: Case, fails: Callable[[Case], bool]) -> Case:
-        """Zeros where they still fail: whole tensors, halves, quarters, eighths, of small ones single elements."""
+        """Sets elements to zero as long as the case still fails: whole tensors, halves, quarters, eighths, and single elements of
+        small tensors."""
         for name, whole in case.inputs.items():
             for parts in (1, 2, 4, 8, *([whole.size] if 8 < whole.size <= 64 else [])):
                 edges = np.linspace(0, case.inputs[name].size, parts + 1).astype(int)
@@ -334,12 +338,12 @@ class Checker:
 
 
 def _is_unrun(output: Any) -> bool:
-    """What async def and generator functions give: nothing of theirs has run."""
+    """True for results of async def and generator functions: none of their code has run."""
     return not hasattr(output, "shape") and (inspect.isawaitable(output) or inspect.isgenerator(output) or inspect.isasyncgen(output))
 
 
 def unrun(who: str, output: Any) -> str:
-    """The message about it; a coroutine is closed, of which Python would warn otherwise."""
+    """Returns the message about such a result, and closes a coroutine, because Python would warn about it otherwise."""
     if inspect.iscoroutine(output):
         output.close()
     name = "generator" if inspect.isgenerator(output) else type(output).__name__
@@ -351,7 +355,7 @@ def _same_bytes(one: Array, other: Array) -> bool:
 
 
 def _kept(result: ValidationResult) -> ValidationResult:
-    """With arrays of its own: the function may write into the one that it gave when it is called again."""
+    """Copies the arrays of the result: the function may overwrite the array that it returned when it is called again."""
     if result.compared is not None:
         result.compared = (result.compared[0].copy(), result.compared[1].copy())
     return result
@@ -372,19 +376,20 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
           accumulate: str | int | None = None, accumulate_dtype: str | None = None,
           error_scale: str | Callable[..., Any] | None = None, nan_policy: str | None = None, subnormal: str | None = None,
           strict: bool | None = None, exact: bool | None = None, invariants: Mapping[str, Any] | None = None) -> CheckResult:  # fmt: skip
-    """Runs `fn` on the inputs that `gpuemu test` would draw, and judges what it gives as the daemon does, against `reference`,
-    which gets the same arguments in float64.
+    """Runs `fn` on the inputs that `gpuemu test` would draw, and judges its output like the daemon, against `reference`, which
+    gets the same arguments in float64.
 
-    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: of docs/reference/strategies.md, by default those of `gpuemu test`, NaN
-    and infinity too; seed: an integer of 64 bits, a negative one is told as the same bits without a sign; only: one case by its
-    number.
-    layouts: how inputs lie in memory: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each case.
-    accumulate, accumulate_dtype, error_scale, nan_policy, subnormal, strict, exact, invariants: as the keys of an op in
-    gpuemu.toml; error_scale may be a function of the same arguments, too. strict: what only a customary test accepts fails.
-    tolerance: numbers instead of the bound that follows from all that.
-    framework: what `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
-    Raises CheckError at the first failure, made smaller, unless raise_on_failure is False; ValueError when no case had an
-    output element to compare.
+    dims: {"rows": (1, 64)} or {"rows": [1, 7, 64]}; strategies: those of docs/reference/strategies.md, by default those of
+    `gpuemu test`, with NaN and infinity; seed: an integer of 64 bits, where a negative one is reported as the unsigned integer
+    with the same bits; only: runs the single case of this number.
+    layouts: memory layouts of the inputs: "contiguous", "strided", "transposed", "broadcast", "reversed"; one is drawn for each
+    case.
+    accumulate, accumulate_dtype, error_scale, nan_policy, subnormal, strict, exact, invariants: like the keys of an op in
+    gpuemu.toml; error_scale may also be a function of the same arguments. strict: outputs that pass only a customary test fail.
+    tolerance: fixed tolerances in place of the computed bound.
+    framework: the arrays that `fn` takes ("torch", "jax", "tensorflow", "numpy"); by default that of its annotations.
+    Raises CheckError with the first failure, made smaller, unless raise_on_failure is False. Raises ValueError when no case had
+    an output element to compare.
     """
     checker = checker_of(fn, reference, seed=seed, dtypes=dtypes, dims=dims, strategies=strategies, inputs=inputs, tolerance=tolerance,
                          framework=framework, name=name, layouts=layouts, accumulate=accumulate, accumulate_dtype=accumulate_dtype,
@@ -394,8 +399,8 @@ def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int =
 
 
 def settled(found: CheckResult, raise_on_failure: bool, *, replayed: bool = False) -> CheckResult:
-    """Raises CheckError when that is wanted and there is a failure, ValueError where nothing was compared; a single case that
-    is replayed may have empty outputs."""
+    """Returns the result. Raises CheckError for a failure if raise_on_failure is set, and ValueError when nothing was compared; a
+    single replayed case may have empty outputs."""
     if found.failures and raise_on_failure:
         raise CheckError(found)
     if not found.failures and not found.compared and not replayed:
@@ -409,7 +414,7 @@ def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: i
                inputs: Mapping[str, Tensor | Scalar] | None = None, tolerance: ToleranceConfig | None = None, framework: str | None = None,
                name: str | None = None, layouts: Sequence[str] = ("contiguous",), error_scale: str | Callable[..., Any] | None = None,
                invariants: Mapping[str, Any] | None = None, **judged: Any) -> Checker:  # fmt: skip
-    """What `check` draws and judges with, from its arguments. Raises TypeError and ValueError for wrong ones."""
+    """Creates the checker for the arguments of `check`. Raises TypeError and ValueError for wrong ones."""
     for what, given in (("fn", fn), ("reference", reference)):
         if not callable(given):
             raise TypeError(f"{what} is {given!r}, expected a function")
@@ -425,7 +430,7 @@ def checker_of(fn: Callable[..., Any], reference: Callable[..., Any], *, seed: i
     judging = Judging(tolerance, error_scale=named, invariants=arguments.mapping(invariants or {}, "invariants"), **judged)
     plan = Plan(wanted, chosen, arguments.names(layouts, "layouts", KINDS), judging, error_scale if callable(error_scale) else None)
     made = Checker(fn, reference, schema, rng.generate_seed() if seed is None else arguments.bits64(seed), plan)
-    made.draw(0)  # Options that are wrong are told now.
+    made.draw(0)  # Reports wrong options now.
     return made
 
 
@@ -437,7 +442,7 @@ def _insist_on_sizes(schema: Schema) -> None:
 
 
 class Op:
-    """A function with its reference; calls like the function."""
+    """A function with its reference. Calling it calls the function."""
 
     def __init__(self, fn: Callable[..., Any], reference: Callable[..., Any], options: dict[str, Any]) -> None:
         functools.update_wrapper(self, fn)
@@ -447,12 +452,12 @@ class Op:
         return self.fn(*args, **kwargs)
 
     def check(self, **options: Any) -> CheckResult:
-        """gpuemu.check with the options of the decorator, these before them."""
+        """Calls gpuemu.check with the options of the decorator; these options override them."""
         return check(self.fn, self.reference, **{**self.options, **options})
 
 
 def op(reference: Callable[..., Any], **options: Any) -> Callable[[Callable[..., Any]], Op]:
-    """Declares a function as an op with its reference; options are those of gpuemu.check.
+    """Decorator that declares a function as an op with its reference. The options are those of gpuemu.check.
 
         @gpuemu.op(np_softmax, dims={"cols": (1, 100)})
         def softmax(x: gpuemu.Tensor["rows", "cols"]): ...

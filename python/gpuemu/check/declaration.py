@@ -1,4 +1,4 @@
-"""An op of gpuemu.toml as text: what a Python function takes, and what a project may say of how its outputs are judged."""
+"""Writes an op as the text of a gpuemu.toml: the tensors of a Python function, and the options for judging its outputs."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpuemu.check.schema import Schema
 from gpuemu.check.tolerances import ToleranceConfig
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LARGEST = 1e308  # Limit of a range in gpuemu.toml.
-_REFERENCE = "function.py"  # An op must have one; nobody opens it.
+_LARGEST = 1e308  # Largest limit of a range in gpuemu.toml.
+_REFERENCE = "function.py"  # An op must name a reference; nobody opens this file.
 
 
 @dataclass(frozen=True)
 class Judging:
-    """How outputs are judged: the keys of [[ops]] in gpuemu.toml, which docs/reference/config.md explains, with its defaults for ops with
-    a kernel. tolerance: instead of the bound that is computed. accumulate: an expression of dims, or a number."""
+    """Options for judging outputs: the keys of [[ops]] in gpuemu.toml, explained in docs/reference/config.md, with the defaults
+    of ops that have a kernel. tolerance: replaces the computed bound. accumulate: an expression of dims, or a number."""
 
     tolerance: ToleranceConfig | None = None
     accumulate: str | int | None = None
@@ -37,7 +37,7 @@ class Judging:
             raise TypeError(f"tolerance is {self.tolerance!r}, expected gpuemu.ToleranceConfig(atol, rtol)")
 
     def lines(self) -> list[str]:
-        """The keys of the op's table."""
+        """Returns the lines of the op's table."""
         keys = {"accumulate": None if self.accumulate is None else str(self.accumulate), "accumulate_dtype": self.accumulate_dtype,
                 "error_scale": self.error_scale, "nan_policy": self.nan_policy, "subnormal": self.subnormal, "strict": self.strict,
                 "exact": self.exact}  # fmt: skip
@@ -48,7 +48,7 @@ class Judging:
 
 
 def _toml(value: Any) -> str:
-    """A value as gpuemu.toml writes it, on one line."""
+    """Returns a value in the syntax of gpuemu.toml, on one line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):
@@ -63,7 +63,8 @@ def _toml(value: Any) -> str:
 
 
 class Declaration:
-    """A schema as an op. gpuemu.toml has fewer names than Python: `tensors` and `dims` have what each is called there."""
+    """A schema as an op. gpuemu.toml allows fewer names than Python: `tensors` and `dims` map each Python name to its name
+    there."""
 
     def __init__(self, schema: Schema, dtypes: Sequence[str], judging: Judging) -> None:
         self.tensors = {name: _legal(name, f"tensor{i}") for i, name in enumerate(schema.tensors)}
@@ -77,7 +78,7 @@ class Declaration:
 
 
 def op_text(name: str, judging: Judging, lines: Sequence[str] = ()) -> str:
-    """A gpuemu.toml with one op."""
+    """Returns a gpuemu.toml with one op."""
     return "\n".join(["[[ops]]", f"name = {_toml(re.sub(r'[^ -~]', '_', name) or 'op')}", f"reference = {_toml(_REFERENCE)}", *lines, *judging.lines(), ""])
 
 
@@ -90,6 +91,7 @@ def _range(bounds: tuple[float, float]) -> list[float]:
 
 
 def _sizes(choices: Sequence[int]) -> list[int]:
-    """Of two sizes gpuemu.toml makes a range; two to choose from are written as three."""
+    """Returns the choices as gpuemu.toml needs them. It reads a list of two sizes as a range, so two descending sizes are written
+    as three."""
     sizes = [int(one) for one in choices]
     return [*sizes, sizes[0]] if len(sizes) == 2 and sizes[0] > sizes[1] else sizes

@@ -1,4 +1,4 @@
-"""Judging arrays without a daemon, by its judge: gpuemu-check, which comes with the programs, has the same code."""
+"""Judges arrays without a daemon, through gpuemu-check, an installed program that contains the daemon's judge."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from gpuemu.tensors import Array
 
 
 def _refusal(message: str, code: str) -> Exception:
-    """Problems of the op's text as problems of the arguments that it was made from."""
+    """Converts an error about the op's text to an error about the arguments from which that text was made."""
     said = re.sub(r"^check\.toml:\d+:\d+: ops\[0\]\.", "", message.strip(), flags=re.MULTILINE)
     return ValueError(said) if code == "InvalidArgument" else InternalError(said)
 
@@ -29,27 +29,27 @@ PROGRAM = pipes.Helper("gpuemu-check", "GPUEMU_CHECK", _refusal)
 
 
 def dtype_name(array: Array) -> str:
-    """The protocol's name of an array's dtype."""
+    """Returns the protocol's name of an array's dtype."""
     return str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
 
 
 def is_float(array: Array) -> bool:
-    """Whether rounding is to be expected: floats, bfloat16 too."""
+    """True if the array is subject to rounding: floats, including bfloat16."""
     return array.dtype.kind == "f" or dtype_name(array) == "bfloat16"
 
 
 def comparable(array: Array, what: str) -> Array:
-    """The array in the byte order of this machine. Raises TypeError for what no dtype of gpuemu has."""
+    """Returns the array in the byte order of this machine. Raises TypeError for a dtype that gpuemu does not have."""
     if dtype_name(array) in tensors.DTYPES:
         return array.astype(array.dtype.newbyteorder("=")) if array.dtype.byteorder == ">" else array
-    if array.dtype.kind == "f":  # Of long doubles, as far as a float64 has them.
+    if array.dtype.kind == "f":  # A long double is rounded to float64.
         return array.astype(np.float64)
     hint = "; compare .real and .imag" if array.dtype.kind == "c" else ""
     raise TypeError(f"the {what} is of {array.dtype}; floats, integers and bools can be compared{hint}")
 
 
 def _expected(array: Array) -> Array:
-    """A reference: floats as float64, integers in 64 bits."""
+    """Converts a reference: floats to float64, integers to 64 bits."""
     array = comparable(array, "reference")
     if is_float(array):
         return array.astype(np.float64)
@@ -57,25 +57,25 @@ def _expected(array: Array) -> Array:
 
 
 def array_of(given: Any, what: str) -> Array:
-    """An array that can be compared, or a TypeError that says what was given instead."""
+    """Returns an array that can be compared. Raises a TypeError that says what was given instead."""
     if given is None or isinstance(given, (str, bytes, dict)):
         raise TypeError(f"the {what} is {given!r:.80}, expected an array")
     try:
         made = tensors.as_array(given, what)
-    except ValueError:  # NumPy on parts that do not fit together.
+    except ValueError:  # Raised by NumPy when the parts have different shapes.
         raise TypeError(f"the {what} is of type {type(given).__name__} whose parts differ in shape, expected one array") from None
     if made.dtype == object and not made.shape and not hasattr(given, "dtype"):
         raise TypeError(f"the {what} is of type {type(given).__name__}, expected an array")
     return made
 
 
-# Calls the reference with named arrays; False: in their dtypes instead of a wider one.
+# Calls the reference with the named arrays: in a wider dtype if the flag is True, in their own dtypes if it is False.
 Again = Callable[[dict[str, Array], bool], Any]
 
 
 @dataclass(frozen=True)
 class Judged:
-    """Of which case an output is: seed and number of the case, the dtype under test, its dims, attrs and inputs."""
+    """The case that an output belongs to: seed and number of the case, the dtype under test, its dims, attrs and inputs."""
 
     seed: int = 0
     number: int = 0
@@ -87,9 +87,9 @@ class Judged:
 
 def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array | None = None,
             again: Again | None = None) -> dict[str, Any]:  # fmt: skip
-    """What the daemon's judge says of an output: the ValidationResult of docs/reference/protocol.md. op: of gpuemu.toml, as text; scale:
-    how large errors may be, one per element; again: the reference, for other inputs. Without it no error counts as
-    what the precision of the inputs explains, and nothing as masked or flushed."""
+    """Judges an output with the daemon's judge and returns the ValidationResult of docs/reference/protocol.md. op: the text of a
+    gpuemu.toml; scale: how large errors may be, one per element; again: the reference, for other inputs. Without `again` no error
+    is attributed to the precision of the inputs, and none to masked or flushed values."""
     got, want = comparable(output, "output"), _expected(reference)
     given = {name: comparable(one, f"input '{name}'") for name, one in case.inputs.items()}
     parts = [*given.values(), got, want, *([] if scale is None else [np.broadcast_to(scale, want.shape).astype(np.float64)])]
@@ -107,14 +107,15 @@ def verdict(op: str, case: Judged, output: Array, reference: Array, scale: Array
 
 
 def _changed_reference(again: Again, like: Mapping[str, Array], data: bytes, want: Array, *, wide: bool) -> Array:
-    """The reference of changed inputs, which lie in `data`; where it cannot be had the one that there is, which excuses nothing."""
+    """Calls the reference with the changed inputs, which are in `data`. If that fails, returns the original reference, which
+    excuses no error."""
     inputs, at = {}, 0
     for name, one in like.items():
         inputs[name] = np.frombuffer(data, np.uint8, one.nbytes, at).view(one.dtype).reshape(one.shape).copy()
         at += one.nbytes
     try:
         made = _expected(array_of(again(inputs, wide), "reference"))
-    except Exception:  # It took the inputs themselves: what it says of their neighbours decides nothing.
+    except Exception:  # The reference accepted the inputs themselves, so failing on nearby inputs decides nothing.
         return want
     if not wide and made.dtype.kind == want.dtype.kind == "f":
         made = made.astype(want.dtype)
@@ -128,9 +129,9 @@ def _described(array: Array) -> dict[str, Any]:
 def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None, *, op_name: str = "op", seed: int = 0,
             inputs: Mapping[str, Any] | None = None, judging: Judging | None = None,
             again: Again | None = None) -> ValidationResult:  # fmt: skip
-    """The verdict of the daemon's judge on `actual`, which needs no daemon. `expected` may be of a wider dtype: its values
-    count. judging: the op's options; without a tolerance in them errors may be as large as rounding explains. inputs: what
-    `actual` was computed from, for how large that is; again: the reference as a function of such inputs, as in verdict()."""
+    """Judges `actual` with the daemon's judge, without a daemon. `expected` may have a wider dtype: its values are compared.
+    judging: the op's options; without a tolerance in them errors may be as large as rounding explains. inputs: the inputs of
+    `actual`, which determine that size; again: the reference as a function of such inputs, as in verdict()."""
     judging = judging or Judging()
     if tolerance is not None:
         judging = replace(judging, tolerance=tolerance)
@@ -141,7 +142,7 @@ def compare(actual: Any, expected: Any, tolerance: ToleranceConfig | None = None
 
 
 def result_of(made: dict[str, Any], op_name: str, seed: int, got: Array, want: Array) -> ValidationResult:
-    """A verdict as a result of this process."""
+    """Converts a verdict to a result of this process."""
     result = ValidationResult.from_dict({**made, "op_name": op_name, "seed": seed, "timestamp": int(time.time())})
     result.compared = None if result.passed else (got, want)
     return result
@@ -151,5 +152,5 @@ def float64_inputs(reference: Callable[..., Any], inputs: Mapping[str, Any], wid
     """Calls `reference` with copies of the inputs, which it may change. Float inputs become float64 if `wide`; the others keep
     their dtype."""
     arrays = {name: array_of(one, f"input '{name}'") for name, one in inputs.items()}
-    with np.errstate(all="ignore"):  # Of NaN and infinity, which are drawn on purpose.
+    with np.errstate(all="ignore"):  # NaN and infinity are drawn on purpose.
         return reference(**{name: one.astype(np.float64) if wide and is_float(one) else one.copy() for name, one in arrays.items()})

@@ -1,10 +1,10 @@
-"""The pytest plugin: the ops of gpuemu.toml as tests, and drawn inputs for tests of one's own.
+"""The pytest plugin: runs the ops of gpuemu.toml as tests, and draws inputs for the user's own tests.
 
     @pytest.mark.gpuemu(x=gpuemu.Tensor["rows", "cols"], cases=20, dtypes=["float32", "float16"])
     def test_relu(gpuemu_case):
         gpuemu_case.check(relu(gpuemu_case.x), np.maximum(gpuemu_case.x, 0))
 
-`cases` are of each dtype, and each is a test of its own: test_relu[float16-case3], which -k float16 selects.
+`cases` counts the cases of each dtype. Each case is a separate test: test_relu[float16-case3], which -k float16 selects.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from gpuemu.drop_in import pytest_findings
 if TYPE_CHECKING:
     from gpuemu.client.records import JobStatus, TestReport
 
-CASES = 10  # For a test that does not say how many.
+CASES = 10  # Cases of a test that does not set a number.
 PASTED_ELEMENTS = 64  # A failure report prints larger inputs as a comment, not as Python.
-JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}  # As of gpuemu.check.
+# Like the arguments of gpuemu.check.
+JUDGED = {"accumulate", "accumulate_dtype", "error_scale", "nan_policy", "subnormal", "strict", "exact", "invariants"}
 CONTROL = {"cases", "dtypes", "dims", "strategies", "layouts", *JUDGED}
 
 
 class Budget:
-    """--gpuemu-budget: "50" cases or "10s" for each test; both are None without it."""
+    """The value of --gpuemu-budget: "50" cases, or "10s" for each test. Both are None without the option."""
 
     def __init__(self, text: str | None) -> None:
         self.cases: int | None = None
@@ -80,7 +81,7 @@ _SPENT: pytest.StashKey[dict[str, float]] = pytest.StashKey()
 
 
 class _Xdist:
-    """All workers of pytest-xdist draw from one seed."""
+    """Gives all workers of pytest-xdist the same seed."""
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
@@ -98,7 +99,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 class GpuemuCase:
-    """One drawn case of a test: `inputs` by name, each also as an attribute; `dtype`, `dims`, `number`, `seed`."""
+    """One drawn case of a test. Each of `inputs` is also an attribute; the others are `dtype`, `dims`, `number`, `seed`."""
 
     def __init__(self, case: Any, checker: Any, seed: int) -> None:
         self._case, self._checker, self.seed = case, checker, seed
@@ -111,10 +112,10 @@ class GpuemuCase:
         raise AttributeError(f"the case has no input '{name}', it has {', '.join(drawn)}")
 
     def check(self, output: Any, expected: Any, tolerance: Any = None) -> None:
-        """Raises ValidationError unless the daemon's judge takes `output` for right; `tolerance` instead of its own bound."""
+        """Raises ValidationError unless the daemon's judge accepts `output`; `tolerance` replaces the computed bound."""
         from gpuemu import errors
 
-        __tracebackhide__ = True  # The traceback ends at the test's line.
+        __tracebackhide__ = True  # The traceback ends at the line of the test.
         result = self._checker.verdict(self._case, output, expected, tolerance)
         if not result.passed:
             raise errors.ValidationError(result)
@@ -127,7 +128,8 @@ class GpuemuCase:
         return f"<case {self.number}: {self.describe()}>"
 
     def python(self) -> str:
-        """Python source that creates the inputs, for pasting into a debugging session. Large inputs appear only as comments."""
+        """Returns Python source that creates the inputs, for pasting into a debugging session. Large inputs appear only as
+        comments."""
         values = {**self.inputs, **self._case.scalars}
         imports = ["import numpy as np"]
         if any(str(getattr(value, "dtype", "")) == "bfloat16" for value in values.values()):
@@ -156,20 +158,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if marker is None:
         raise pytest.UsageError(f"{metafunc.definition.nodeid} uses gpuemu_case: mark it with @pytest.mark.gpuemu(x=gpuemu.Tensor[...])")
     asked = marker.kwargs.get("cases", CASES)
-    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Without any case pytest reports a skipped test.
+    if not isinstance(asked, int) or isinstance(asked, bool) or asked < 1:  # Without any case pytest would report a skipped test.
         raise pytest.UsageError(f"{metafunc.definition.nodeid}: cases is {asked!r}, expected an integer from 1")
     cases = range(metafunc.config.stash[_BUDGET].cases or asked)
     dtypes = marker.kwargs.get("dtypes")
     if isinstance(dtypes, (list, tuple)) and dtypes:
         drawn = [(dtype, number) for dtype in dict.fromkeys(dtypes) for number in cases]
         metafunc.parametrize("gpuemu_case", drawn, indirect=True, ids=[f"{dtype}-case{number}" for dtype, number in drawn])
-    else:  # What is no list is refused with its reason when the case is drawn.
+    else:  # A value that is not a list is rejected, with the reason, when the case is drawn.
         metafunc.parametrize("gpuemu_case", [(None, number) for number in cases], indirect=True, ids=[f"case{number}" for number in cases])
 
 
 @pytest.fixture
 def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
-    """The inputs of one case; they follow from --gpuemu-seed, the test's name, the dtype and the case's number."""
+    """The inputs of one case. They depend only on --gpuemu-seed, the test's name, the dtype and the case's number."""
     from gpuemu.check import checking
     from gpuemu.generate import rng
 
@@ -194,7 +196,7 @@ def gpuemu_case(request: pytest.FixtureRequest) -> Iterator[GpuemuCase]:
 
 
 def _takes(inputs: dict[str, Any]) -> Any:
-    """A function of which nothing but its arguments is known."""
+    """Returns a function that has only these arguments and does nothing."""
     return lambda **given: None
 
 
@@ -220,7 +222,7 @@ def pytest_collect_file(file_path: pathlib.Path, parent: pytest.Collector) -> py
 
 
 class ProjectFile(pytest.File):
-    """gpuemu.toml: a test for each op that has a kernel, and dtype; one for each op that has an op script."""
+    """A gpuemu.toml: one test for each op and dtype that has a kernel, and one for each op with an op script."""
 
     def collect(self) -> Iterator[pytest.Item]:
         for op, dtypes in ops_of(self.path):
@@ -231,14 +233,15 @@ class ProjectFile(pytest.File):
 
 
 def ops_of(path: pathlib.Path) -> list[tuple[str, list[str]]]:
-    """Ops that gpuemu can run, with their dtypes, as `gpuemu config show` resolves them; ops with op scripts without any."""
+    """Returns the ops that gpuemu can run, with their dtypes, as `gpuemu config show` resolves them; ops with op scripts have
+    none."""
     from gpuemu.check import reproduce
 
     settings = {key: value.strip('"') for key, value in reproduce.settings_of(str(path)).items()}
     usual = re.findall(r"\w+", settings.get("validation.dtypes", "")) or ["float32"]
 
     def tables(kind: str) -> dict[str, str]:
-        """The name of each table by the prefix of its keys."""
+        """Returns the name of each table by the prefix of its keys."""
         return {key[: -len(".name")]: name for key, name in settings.items() if re.fullmatch(kind + r"\[\d+\]\.name", key)}
 
     def dtypes(table: str) -> list[str]:
@@ -260,7 +263,7 @@ def ops_of(path: pathlib.Path) -> list[tuple[str, list[str]]]:
 
 
 class OpFailure(Exception):
-    """An op whose cases do not all pass."""
+    """Raised when not all cases of an op pass."""
 
     def __init__(self, report: TestReport) -> None:
         self.report = report
@@ -268,7 +271,7 @@ class OpFailure(Exception):
 
 
 class OpItem(pytest.Item):
-    """One op and dtype, as `gpuemu test OP --dtype DTYPE` runs it; without a dtype all of the op's."""
+    """One op and dtype, run as by `gpuemu test OP --dtype DTYPE`; without a dtype, all dtypes of the op."""
 
     def __init__(self, op: str, dtype: str, **rest: Any) -> None:
         super().__init__(**rest)
@@ -280,7 +283,7 @@ class OpItem(pytest.Item):
         self.add_report_section("call", "gpuemu", f"{report.passed} of {report.total} cases, seed {report.seed}")
         if report.failed:
             raise OpFailure(report)
-        spent = budget.seconds is not None and bool(report.incomplete)  # What the budget left out was asked for.
+        spent = budget.seconds is not None and bool(report.incomplete)  # Work is missing because the budget ended, as requested.
         if report.broken and not spent:
             self._skip_if_other_dtypes_run(report)
             raise RuntimeError("; ".join(report.broken))
@@ -301,7 +304,7 @@ class OpItem(pytest.Item):
                                     progress=_stop_after(client, budget.seconds))  # fmt: skip
 
     def _skip_if_other_dtypes_run(self, report: TestReport) -> None:
-        """A dtype that no kernel takes may be left out, as `gpuemu test` does it; an op of which nothing runs is a mistake."""
+        """Skips a dtype that no kernel takes, like `gpuemu test`; an op of which nothing runs is an error."""
         if not self.dtype or report.total:
             return
         for one in self._run([]).ops:
@@ -325,7 +328,7 @@ class OpItem(pytest.Item):
 
 
 def _stop_after(client: Any, seconds: float | None) -> Any:
-    """Cancels the job when its time is over; what it found until then counts."""
+    """Returns a callback that cancels the job when its time is over; results until then count."""
     if seconds is None:
         return None
     end = time.monotonic() + seconds
@@ -339,7 +342,7 @@ def _stop_after(client: Any, seconds: float | None) -> Any:
 
 @contextlib.contextmanager
 def in_project(path: pathlib.Path) -> Iterator[None]:
-    """The client's project is the file's, whatever the working directory."""
+    """Makes the project of the file the client's project, regardless of the working directory."""
     before = os.environ.get("GPUEMU_CONFIG")
     os.environ["GPUEMU_CONFIG"] = str(path)
     try:

@@ -1,12 +1,12 @@
-"""The exact inputs of a stored failure, made again in Python.
+"""Generates the exact inputs of a stored failure again, in Python.
 
     python3 -m gpuemu.reproduce SEED [--op OP] [--config FILE] [--save FOLDER]
 
-asks `gpuemu reproduce SEED` which case that is, computes its inputs here from the base seed, compares
-them byte for byte with those that the daemon fed to the kernel, and prints one line per input. Exit
-code 0: the same; 1: not the same; 2: there is no such failure, or no gpuemu to ask.
+gets the case from `gpuemu reproduce SEED`, computes its inputs here from the base seed, compares them byte for byte with the
+inputs that the daemon gave to the kernel, and prints one line per input. Exit code 0: the bytes are equal; 1: they differ; 2: no
+such failure, or no gpuemu command.
 
-From a program: `gpuemu.reproduce.inputs(seed)` gives {"x": array}; bfloat16 comes as uint16 patterns.
+From a program: `gpuemu.reproduce.inputs(seed)` returns {"x": array}; bfloat16 arrays hold the bits as uint16.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from gpuemu.generate import values
 from gpuemu.tensors import Array
 
 Settings = dict[str, str]
-STORED = "stored"  # The value strategy of cases that keep their inputs.
+STORED = "stored"  # The value strategy of cases that store their inputs.
 
 
 class ReproduceError(Exception):
-    """The failure cannot be made again; the text says why and what to do."""
+    """The failure cannot be reproduced; the message says why and what to do."""
 
 
 def program() -> str:
-    """The gpuemu command: $GPUEMU_CLI, else the one in PATH."""
+    """Returns the path of the gpuemu command: $GPUEMU_CLI, else the one in PATH."""
     found = installed.find_program()
     if not found:
         raise ReproduceError("no gpuemu in PATH; set GPUEMU_CLI to the command")
@@ -53,20 +53,20 @@ def _ask(arguments: list[str], config: str | None) -> str:
 
 
 def answer_of(seed: int, op: str | None = None, config: str | None = None) -> dict[str, Any]:
-    """What `gpuemu reproduce SEED --format json` says."""
+    """Returns the output of `gpuemu reproduce SEED --format json`."""
     arguments = ["reproduce", str(seed), "--format", "json", *(["--op", op] if op else [])]
     answer: dict[str, Any] = json.loads(_ask(arguments, config))
     return answer
 
 
 def settings_of(config: str | None = None) -> Settings:
-    """Every setting of gpuemu.toml by its key, as `gpuemu config show` prints it."""
+    """Returns every setting of gpuemu.toml by its key, as `gpuemu config show` prints it."""
     lines = _ask(["config", "show"], config).splitlines()
     return dict(line.split(" = ", 1) for line in lines if " = " in line)
 
 
 def _sections(settings: Settings, op: str) -> list[str]:
-    """Where an op's tensors may stand, the first that has outputs counts: itself, then its kernels."""
+    """Returns the tables that may declare an op's tensors: the op itself, then its kernels. The first that has outputs counts."""
     named = {key: value.strip('"') for key, value in settings.items()}
     own = [key[: -len(".name")] for key, name in named.items()
            if re.fullmatch(r"ops\[\d+\]\.name", key) and name == op]
@@ -77,12 +77,12 @@ def _sections(settings: Settings, op: str) -> list[str]:
 
 
 def ranges_of(settings: Settings, op: str) -> dict[str, tuple[float, float]]:
-    """The declared range of each tensor of an op, for those that have one."""
+    """Returns the declared range of each tensor of an op that has one."""
     ranges: dict[str, tuple[float, float]] = {}
     for section in _sections(settings, op):
         if not any(key.startswith(section + ".outputs[") for key in settings):
             continue
-        for tensors in ("outputs", "inputs"):  # An input's own range wins over its inout output's.
+        for tensors in ("outputs", "inputs"):  # The range of an input overrides that of its inout output.
             i = 0
             while (name := settings.get(f"{section}.{tensors}[{i}].name")) is not None:
                 low = settings.get(f"{section}.{tensors}[{i}].range[0]")
@@ -95,7 +95,7 @@ def ranges_of(settings: Settings, op: str) -> dict[str, tuple[float, float]]:
 
 
 def rules_of(settings: Settings, op: str) -> dict[str, dict[str, bool]]:
-    """`distinct` and `sorted` of each input of an op."""
+    """Returns `distinct` and `sorted` for each input of an op."""
     rules: dict[str, dict[str, bool]] = {}
     for section in _sections(settings, op):
         i = 0
@@ -107,7 +107,7 @@ def rules_of(settings: Settings, op: str) -> dict[str, dict[str, bool]]:
 
 
 def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
-    """What gpuemu.values.fill_input needs to make the inputs of the case."""
+    """Returns the arguments that gpuemu.values.fill_input needs for the inputs of the case."""
     result = answer["result"]
     info = result.get("repro_info") or {}
     if info.get("base_seed") is None:
@@ -133,8 +133,8 @@ def case_of(answer: dict[str, Any], settings: Settings) -> dict[str, Any]:
 
 
 def case_inputs(answer: dict[str, Any], settings: Settings) -> dict[str, Array]:
-    """The inputs, computed from the seed alone: the tensors in `answer` give only names and shapes. A case whose single
-    elements were simplified has no seed that makes them: it keeps them."""
+    """Computes the inputs from the seed alone: the tensors in `answer` only give names and shapes. A case whose single elements
+    were simplified cannot be generated from a seed; its stored inputs are returned."""
     case = case_of(answer, settings)
     if case["value_strategy"] == STORED:
         return {name: tensors.decode(one) for name, one in answer["inputs"].items()}
@@ -142,12 +142,12 @@ def case_inputs(answer: dict[str, Any], settings: Settings) -> dict[str, Array]:
 
 
 def inputs(seed: int, op: str | None = None, config: str | None = None) -> dict[str, Array]:
-    """The inputs of the stored failure with this seed."""
+    """Returns the inputs of the stored failure with this seed."""
     return case_inputs(answer_of(seed, op, config), settings_of(config))
 
 
 def _report(answer: dict[str, Any], made: dict[str, Array]) -> bool:
-    """Prints a line per input; whether all have the daemon's bytes."""
+    """Prints a line per input. Returns True if all have the daemon's bytes."""
     same = True
     for name, array in made.items():
         fed = answer["inputs"][name]

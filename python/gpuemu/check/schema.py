@@ -1,4 +1,4 @@
-"""What a Python function takes and gives, read from its annotations.
+"""Reads the arguments and results of a Python function from its annotations.
 
     def scale(x: gpuemu.Tensor["rows", "cols"], factor: float = 2.0) -> gpuemu.Tensor["rows", "cols"]: ...
 """
@@ -15,7 +15,7 @@ from typing import Any
 from gpuemu import arguments
 
 FRAMEWORKS = {"torch": "torch", "jax": "jax", "jaxlib": "jax", "tensorflow": "tensorflow", "numpy": "numpy"}
-_DIM = re.compile(r"[^\W\d][\w.-]*")  # A number in quotes, or two names in one text, would be one drawn size.
+_DIM = re.compile(r"[^\W\d][\w.-]*")  # Rejects a number in quotes, or two names in one string: each would be one drawn size.
 SIZES = (1, 32)  # Sizes of a dim without limits.
 
 
@@ -23,7 +23,7 @@ SIZES = (1, 32)  # Sizes of a dim without limits.
 class Tensor:
     """A tensor argument or result: Tensor["rows", "cols"], Tensor["n", 3], Tensor["n"].of("int32", range=(0, 9)).
 
-    Equal names are equal sizes, numbers are fixed sizes. Also as typing.Annotated[torch.Tensor, gpuemu.Tensor["n"]].
+    Equal names are equal sizes, numbers are fixed sizes. Can be used as typing.Annotated[torch.Tensor, gpuemu.Tensor["n"]].
     """
 
     dims: tuple[str | int, ...] = ("rows", "cols")
@@ -46,13 +46,13 @@ class Tensor:
         arguments.bounds(self.range, "the range of a Tensor")
 
     def of(self, dtype: str | None = None, *, range: tuple[float, float] | None = None) -> Tensor:
-        """The same with a dtype of its own, or a range that its values keep to."""
+        """Returns the same tensor with its own dtype, or with a range for its values."""
         return replace(self, dtype=dtype or self.dtype, range=range or self.range)
 
 
 @dataclass(frozen=True)
 class Scalar:
-    """A number argument: drawn between low and high, as an integer where both are integers."""
+    """A number argument, drawn between low and high; an integer if both are integers."""
 
     low: float
     high: float
@@ -63,7 +63,7 @@ class Scalar:
 
 @dataclass
 class Schema:
-    """tensors and scalars by argument, in order; dims: (least, largest) or the sizes to choose from, by name."""
+    """Tensors and scalars by argument, in order. dims: (least, largest) or the sizes to choose from, by name."""
 
     name: str
     tensors: dict[str, Tensor] = field(default_factory=dict)
@@ -73,10 +73,10 @@ class Schema:
 
 
 def _annotations(fn: Callable[..., Any]) -> dict[str, Any]:
-    """With names resolved where that can be done; an annotation that cannot be resolved counts as none."""
+    """Returns the annotations with names resolved where possible; an annotation that cannot be resolved counts as missing."""
     try:
         return typing.get_type_hints(fn, include_extras=True)
-    except Exception:  # A name that only a type checker can see.
+    except Exception:  # A name that only type checkers know.
         return {key: one for key, one in getattr(fn, "__annotations__", {}).items() if not isinstance(one, str)}
 
 
@@ -104,8 +104,8 @@ _SCALARS: dict[Any, Scalar] = {float: Scalar(-4.0, 4.0), int: Scalar(0, 4), bool
 
 def infer(fn: Callable[..., Any], *, name: str | None = None, dims: Mapping[str, Any] | None = None,
           inputs: Mapping[str, Tensor | Scalar] | None = None, framework: str | None = None) -> Schema:  # fmt: skip
-    """The schema of a function. Arguments with a default that are no tensors keep it; those without any annotation are
-    tensors [rows, cols]. `inputs` says what annotations do not."""
+    """Returns the schema of a function. Arguments that have a default and are not tensors keep the default. Arguments without an
+    annotation are tensors [rows, cols]. `inputs` declares what annotations do not."""
     hints, given = _annotations(fn), dict(arguments.mapping(inputs or {}, "inputs"))
     for key, one in given.items():
         if not isinstance(one, (Tensor, Scalar)):

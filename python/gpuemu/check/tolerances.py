@@ -1,4 +1,4 @@
-"""How far an output may lie from its reference: numbers by dtype, measured ones, and their way into gpuemu.toml."""
+"""Tolerances between an output and its reference: defaults by dtype, measured ones, and how they are written to gpuemu.toml."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ class ToleranceConfig:
 
     @classmethod
     def for_dtype(cls, dtype: str, framework: str = "numpy") -> ToleranceConfig:
-        """What a dtype's rounding and a framework's own freedom explain."""
+        """Returns the tolerance for the rounding of a dtype, scaled by the freedom that a framework takes."""
         return cls(*_TABLES["default"].get(dtype, (1e-5, 1e-5))).scale(FRAMEWORK_MULTIPLIERS.get(framework, 1.0))
 
     @classmethod
     def strict(cls, dtype: str = "float32") -> ToleranceConfig:
-        """For the same algorithm on the same hardware."""
+        """Returns the tolerance for the same algorithm on the same hardware."""
         return cls(*_TABLES["strict"].get(dtype, (1e-6, 1e-5)))
 
     @classmethod
     def relaxed(cls, dtype: str = "float32") -> ToleranceConfig:
-        """For another framework or other hardware."""
+        """Returns the tolerance for another framework or other hardware."""
         return cls(*_TABLES["relaxed"].get(dtype, (1e-4, 1e-3)))
 
     def scale(self, factor: float) -> ToleranceConfig:
-        """Both multiplied by a factor."""
+        """Returns this tolerance with both parts multiplied by a factor."""
         return ToleranceConfig(self.atol * factor, self.rtol * factor)
 
     def to_dict(self) -> dict[str, float]:
-        """{"atol": ..., "rtol": ...}"""
+        """Returns {"atol": ..., "rtol": ...}."""
         return {"atol": self.atol, "rtol": self.rtol}
 
 
@@ -68,7 +68,7 @@ _TABLES = {
 }
 DEFAULT_TOLERANCES = {dtype: ToleranceConfig(*pair) for dtype, pair in _TABLES["default"].items()}
 FRAMEWORK_MULTIPLIERS = {"numpy": 1.0, "pytorch": 1.0, "jax": 1.5, "tensorflow": 1.5}
-# Ops that sum, or that spread an input's error, may be off by more.
+# Ops that sum, or that amplify errors of their input, have larger errors.
 OPERATION_MULTIPLIERS = {"matmul": 1.5, "conv2d": 2.0, "softmax": 1.5, "batchnorm": 2.0, "layernorm": 2.0, "attention": 2.5}
 
 
@@ -79,7 +79,7 @@ class ToleranceProfile:
         self.name, self.tolerances = name, tolerances
 
     def get(self, dtype: str) -> ToleranceConfig:
-        """The tolerance of a dtype, of an operation where it has one of its own."""
+        """Returns the tolerance of a dtype, or of an operation that has its own."""
         return self.tolerances.get(dtype, ToleranceConfig(1e-5, 1e-5))
 
     @classmethod
@@ -104,14 +104,15 @@ class ToleranceProfile:
 
 
 def compare_tolerances(a: ToleranceConfig, b: ToleranceConfig) -> dict[str, Any]:
-    """How two relate: ratios as text, and which is stricter in both parts."""
+    """Compares two tolerances: the ratios as text, and which is stricter in both parts."""
     ratios = {f"{name}_ratio": f"{getattr(a, name) / getattr(b, name):.2f}x" if getattr(b, name) > 0 else "inf"
               for name in ("atol", "rtol")}  # fmt: skip
     return {**ratios, "a_stricter": a.atol < b.atol and a.rtol < b.rtol, "b_stricter": b.atol < a.atol and b.rtol < a.rtol}
 
 
 def get_recommended_tolerance(dtype: str, framework: str | None = None, operation: str | None = None) -> ToleranceConfig:
-    """For a dtype, and optionally a framework and an operation; also as get_recommended_tolerance(op, dtype)."""
+    """Returns a tolerance for a dtype, and optionally a framework and an operation. Also callable as
+    get_recommended_tolerance(op, dtype)."""
     if dtype not in tensors.DTYPES and framework in tensors.DTYPES:
         dtype, framework, operation = framework, None, dtype
     made = ToleranceConfig.for_dtype(dtype, framework or "numpy")
@@ -120,8 +121,8 @@ def get_recommended_tolerance(dtype: str, framework: str | None = None, operatio
 
 @dataclass
 class Evidence:
-    """What a calibrated tolerance rests on. errors: the largest of each sample, absolute; required: what each sample needed
-    as multiples of the tolerance before the margin."""
+    """The measurements behind a calibrated tolerance. errors: the largest absolute error of each sample; required: the need of
+    each sample as a multiple of the tolerance before the margin."""
 
     dtype: str
     shapes: list[tuple[int, ...]]
@@ -134,7 +135,7 @@ class Evidence:
     passed: int = 0
 
     def summary(self) -> str:
-        """On what a measured tolerance rests, in one line."""
+        """Describes the measurements on one line."""
         return (f"calibrated on {self.samples} samples (seed {self.seed}, percentile {self.percentile:g}, margin {self.safety_margin:g}): "
                 f"largest error {max(self.errors, default=0.0):.3g}, {self.passed} pass")  # fmt: skip
 
@@ -146,7 +147,7 @@ class CalibratedTolerance(ToleranceConfig):
     evidence: Evidence
 
     def write(self, op: str, path: str | os.PathLike[str] | None = None) -> pathlib.Path:
-        """Into gpuemu.toml as the op's tolerance for its dtype; see write_tolerance."""
+        """Writes the tolerance to gpuemu.toml for the op and dtype; see write_tolerance."""
         return write_tolerance(op, self.evidence.dtype, self, path, comment=self.evidence.summary())
 
 
@@ -167,11 +168,11 @@ def _of_op(client: Any, op: str, dtype: str = "float32", iterations: int = 0) ->
 def measured_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[..., Any], input_shapes: Sequence[Sequence[int]],
                        dtype: str = "float32", n_samples: int = 100, seed: int = 42, percentile: float = 99.0,
                        safety_margin: float = 2.0) -> CalibratedTolerance:  # fmt: skip
-    """Measures how far a trusted implementation lies from the reference on normal inputs.
+    """Measures the difference between a trusted implementation and the reference on normal inputs.
 
-    Errors of the larger half of a sample's elements, relative, give rtol; those of the smaller half, absolute, give atol:
-    a zero of the reference makes neither of them large. Of the samples the given percentile counts, times the margin.
-    Both functions get arrays of `dtype`. Raises ValueError when an output is not finite or shapes differ.
+    rtol comes from the relative errors of the larger half of a sample's elements, atol from the absolute errors of the smaller
+    half, so a zero of the reference makes neither of them large. The given percentile over the samples, times the margin, is the
+    result. Both functions get arrays of `dtype`. Raises ValueError when an output is not finite or shapes differ.
     """
     for what, given in (("test_fn", test_fn), ("reference_fn", reference_fn)):
         if not callable(given):
@@ -209,25 +210,26 @@ def measured_tolerance(reference_fn: Callable[..., Any], test_fn: Callable[..., 
 
 
 def calibrate_tolerance(*given: Any, **options: Any) -> Any:
-    """What a trusted implementation needs, measured on normal inputs: a CalibratedTolerance, with its evidence.
+    """Measures the tolerance that a trusted implementation needs on normal inputs: a CalibratedTolerance, with its evidence.
 
-    Errors of the larger half of a sample's elements, relative, give rtol; those of the smaller half, absolute, give atol. Of the
-    samples the given percentile counts, times the margin. Raises ValueError when an output is not finite or shapes differ.
+    rtol comes from the relative errors of the larger half of a sample's elements, atol from the absolute errors of the smaller
+    half. The given percentile over the samples, times the margin, is the result. Raises ValueError when an output is not finite
+    or shapes differ.
 
-    Or, as calibrate_tolerance(client, op, dtype="float32", iterations=0), what an op of the project needs, measured by the daemon
-    in so many cases (0: 256): a ToleranceConfig.
+    calibrate_tolerance(client, op, dtype="float32", iterations=0) instead returns the tolerance that an op of the project needs,
+    measured by the daemon with that many cases (0: 256), as a ToleranceConfig.
     """
     if "client" in options or (given and hasattr(given[0], "calibrate")):
         return _of_op(*given, **options)
     return measured_tolerance(*given, **options)
 
 
-# What callers of the first release see.
+# The signature that callers of the first release know.
 calibrate_tolerance.__signature__ = inspect.signature(measured_tolerance)  # type: ignore[attr-defined]
 
 
 def _needs(expected: Array, actual: Array) -> tuple[float, float]:
-    """(atol, rtol) of one sample."""
+    """Returns (atol, rtol) for one sample."""
     if expected.shape != actual.shape:
         raise ValueError(f"the reference gives {list(expected.shape)}, the implementation {list(actual.shape)}")
     if not (np.isfinite(expected).all() and np.isfinite(actual).all()):
@@ -242,7 +244,7 @@ def _needs(expected: Array, actual: Array) -> tuple[float, float]:
 def write_tolerance(op: str, dtype: str, tolerance: ToleranceConfig, path: str | os.PathLike[str] | None = None, *,
                     comment: str | None = None) -> pathlib.Path:  # fmt: skip
     """Sets `[ops.tolerances] dtype = { atol, rtol }` of an op (or of the kernel of that name) in gpuemu.toml, by default the
-    project's; everything else, comments too, stays as it is. Needs the package tomlkit."""
+    project's file. Everything else, including comments, is preserved. Needs the package tomlkit."""
     try:
         import tomlkit
     except ImportError as problem:
@@ -271,7 +273,7 @@ def write_tolerance(op: str, dtype: str, tolerance: ToleranceConfig, path: str |
 
 
 def _replace(file: pathlib.Path, text: str) -> None:
-    """At once: a reader sees the old file or the new one."""
+    """Replaces the file atomically: a reader sees the old file or the new one."""
     target = file.resolve()
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -1,5 +1,5 @@
-"""Talks to the daemon: requests, their replies and the memory through which arrays travel. gpuemu.client.Client and the other
-names of the published module are loaded at their first use."""
+"""Communicates with the daemon: requests, replies, and the shared memory for arrays. gpuemu.client.Client and the other names of
+the published module are loaded at their first use."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
-    """As gpuemu.Client; every method but close is a coroutine."""
+    """Like gpuemu.Client; every method but close is a coroutine."""
 
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:
         self.socket_path = default_socket() if socket_path is None else os.fspath(socket_path)
@@ -51,14 +51,14 @@ class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
         self.connection.close()
 
     async def request(self, kind: str, **members: Any) -> Json:
-        """Any request of the protocol; the reply as it came. Raises the exception of an Error reply."""
+        """Sends any request of the protocol; returns the reply unchanged. Raises the exception of an Error reply."""
         reply = await self._send({"type": kind, **members})
         return Call({"type": kind}, reply.get("type", ""), dict).result(reply)
 
     async def _send(self, request: Json) -> Json:
-        # Dialling, and starting a daemon, block; the loop goes on meanwhile.
+        # Dialling and starting a daemon block, so a thread does it while the loop runs on.
         await asyncio.to_thread(self.connection.open)
-        # pynng may lose a cancellation that comes as an exchange ends; a task of its own leaves that to us.
+        # pynng may lose a cancellation that comes as an exchange ends. A separate task avoids that.
         exchange = asyncio.ensure_future(self.connection.ask_async(request))
         try:
             return await asyncio.shield(exchange)
@@ -92,7 +92,7 @@ class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
         return job_result(call, status, job in self._cancelled)
 
     async def _start(self, call: Call[int]) -> int:
-        """A cancellation while the daemon starts the job must not lose its number."""
+        """Starts a job. A cancellation meanwhile must not lose the number of the job."""
         starting = asyncio.ensure_future(self._ask(call))
         try:
             return await asyncio.shield(starting)
@@ -307,7 +307,7 @@ class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
     async def fuzz_op_client_side(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], iterations: int = 100,
                                   seed: int | None = None, fail_fast: bool = False, op_schema: Json | None = None,
                                   dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
-        """As that of Client; run_op may be a coroutine function. A plain one runs in the loop's thread."""
+        """Like that of Client; run_op may be a coroutine function. A plain function runs in the thread of the loop."""
         found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
         ahead = 0 if fail_fast else AHEAD
         waiting: deque[asyncio.Future[records.ValidationResult]] = deque()
@@ -321,18 +321,18 @@ class AsyncClient(AsyncSessionRequests, AsyncTapeRequests):
             while waiting:
                 found.add(await waiting.popleft())
         finally:
-            for one in waiting:  # Whoever was cancelled wants no more verdicts.
+            for one in waiting:  # After a cancellation no more verdicts are needed.
                 one.cancel()
         return found
 
     async def _judged(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
                       ) -> asyncio.Future[records.ValidationResult]:  # fmt: skip
-        """Runs an op on a drawn case here; the verdict on what it gives."""
+        """Runs an op on a drawn case here; returns the verdict on its output."""
         try:
             output = run_op(owned(case["inputs"]))
             if inspect.isawaitable(output):
                 output = await output
-        except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
+        except (Exception, SystemExit) as problem:  # Anything that the user's op raises is a failure of the op.
             verdict: asyncio.Future[records.ValidationResult] = asyncio.get_running_loop().create_future()
             verdict.set_result(raised(op_name, case["seed"], problem))
             return verdict

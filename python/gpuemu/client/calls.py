@@ -1,5 +1,5 @@
-"""Every request of the protocol as a value: what is sent, and what becomes of the reply. No socket in here, so the
-blocking and the asyncio client share it."""
+"""Describes every request of the protocol: the message, and how its reply is read. No socket is used here, so the blocking and
+the asyncio client share it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ STRATEGIES = {"binary-search-dims": "BinarySearchDims", "binary-search-values": 
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
-    """`request`: as the protocol has it, arrays as tensors.Outgoing. `answers`: the type of the reply. `stream`: it may run as a job, whose result is that reply."""
+    """One request. `request`: the message of the protocol, with arrays as tensors.Outgoing. `answers`: the type of the reply.
+    `stream`: it may run as a job whose result is that reply."""
 
     request: Json
     answers: str
@@ -112,7 +113,7 @@ _WISHES = ("weight", "session_class", "memory_limit_mb", "queue_max", "time_limi
 
 
 def _members(wishes: Mapping[str, Any]) -> dict[str, Any]:
-    """What a session is asked for, as the wire calls it. Raises TypeError for what there is not."""
+    """Returns the requested properties of a session under their names in the protocol. Raises TypeError for unknown ones."""
     unknown = sorted(set(wishes) - set(_WISHES))
     if unknown:
         raise TypeError(f"a session has no {', '.join(unknown)}; it has {', '.join(_WISHES)}")
@@ -177,8 +178,8 @@ def shutdown() -> Call[None]:
 
 def validate(op: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[str, Any], seed: int | None = None, *,
              own: bool = False, tolerance: ToleranceConfig | None = None) -> Call[records.ValidationResult]:  # fmt: skip
-    """ValidateOp, with a seed SubmitOutput. own: it holds copies of the arrays, which may change before it is sent. tolerance:
-    what the op's own refuses passes within it."""
+    """ValidateOp; with a seed, SubmitOutput. own: copies the arrays, because they may change before they are sent. tolerance: an
+    output that exceeds the op's own tolerance passes within this one."""
     return _call(
         "ValidationResult" if seed is None else "SubmitResult",
         lambda r: records.ValidationResult.from_dict(r["result"]),
@@ -199,7 +200,7 @@ def get_result(seed: int, op: str | None) -> Call[records.ValidationResult]:
 
 
 def listing(kind: str, limit: int, op: str | None) -> Call[list[records.ValidationResult]]:
-    """`kind`: ListResults or ListFailures."""
+    """Lists results. `kind`: ListResults or ListFailures."""
     return _call("Results", lambda r: records.results(r["results"]), kind, limit=limit, op_name=op)
 
 
@@ -219,14 +220,14 @@ def compare_baseline(tag: str, same_cases: bool) -> Call[records.BaselineCompari
 
 def run_tests(ops: Sequence[str], cases: int, seed: int | None, dtypes: Sequence[str], strategies: Sequence[str], fail_fast: bool,
               options: Mapping[str, Any]) -> Call[records.TestReport]:  # fmt: skip
-    """`options`: fragile, strict, max_elements."""
+    """RunTests. `options`: fragile, strict, max_elements."""
     lists = {name: arguments.texts(given, name) for name, given in (("ops", ops), ("dtypes", dtypes), ("strategies", strategies))}
     return _call("TestReport", records.TestReport.from_dict, "RunTests", stream=True, cases=cases, seed=seed, fail_fast=fail_fast,
                  **{name: one or None for name, one in options.items()}, **lists)  # fmt: skip
 
 
 def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
-    """The sizes that clients have always asked for: those of single cases are smaller than those of a fuzz run."""
+    """Returns the sizes that clients have always used: smaller ones for single cases than for a fuzz run."""
     options: Json = {
         "batch_sizes": [1, 2, 4, 8] if small else [1, 2, 4, 8, 16, 32],
         "seq_lengths": [64, 128, 256] if small else [64, 128, 256, 512, 1024],
@@ -239,8 +240,8 @@ def shape_options(small: bool, **lists: Sequence[int] | None) -> Json:
 def fuzz(op: str, seed: int | None, iterations: int, fail_fast: bool, shapes: Mapping[str, Sequence[int] | None],
          dtypes: Sequence[str] | None, layouts: Sequence[str] | None, own: Mapping[str, Any],
          beside: Mapping[str, Any]) -> Call[records.FuzzResults]:  # fmt: skip
-    """With lists of sizes, or for ops with an op script, the clients' generator draws; `own` (strategies, min_shape,
-    max_shape) and `beside` (guided, max_elements, first_case, corpus) are for kernels and gpuemu's generator."""
+    """FuzzOp. With lists of sizes, or for ops with an op script, the clients' generator draws the cases; `own` (strategies,
+    min_shape, max_shape) and `beside` (guided, max_elements, first_case, corpus) are for kernels and gpuemu's generator."""
     seed = fresh_seed() if seed is None else seed
     common = {"op_name": op, "iterations": cases_wanted(iterations), "fail_fast": fail_fast}
     given = {name: value for name, value in own.items() if value}
@@ -281,7 +282,7 @@ def minimize(seed: int, op: str | None, strategy: str, max_iters: int) -> Call[r
 
 
 def cases_wanted(iterations: int) -> int:
-    """A run of no cases would find nothing and look like success."""
+    """Rejects a run of no cases, which would find nothing and look like success."""
     return arguments.whole(iterations, "iterations", 1)
 
 
@@ -309,7 +310,8 @@ def lint(ptx: str, kernel: str | None) -> Call[list[Json]]:
 
 
 def _reader(module: str, name: str) -> Callable[[Json], Any]:
-    """Of a dataclass whose module is loaded when the first such reply comes: most programs never see one."""
+    """Returns the reader of a dataclass. Its module is loaded when the first such reply arrives, because most programs never get
+    one."""
 
     def parse(reply: Json) -> Any:
         from gpuemu.client.reading import read
@@ -347,7 +349,7 @@ def calibrate(op: str, dtypes: Sequence[str], cases: int, seed: int | None) -> C
 
 def mutate(op: str, kernel: str | None, dtype: str | None, limits: Mapping[str, int | None], mutations: Sequence[str],
            ) -> Call[replies.MutationReport]:  # fmt: skip
-    """`limits`: cases, seed, mutants_max, budget_ms."""
+    """Mutate. `limits`: cases, seed, mutants_max, budget_ms."""
     return _call("MutationReport", _reader("replies", "MutationReport"), "Mutate", stream=True, op_name=op, kernel=kernel,
                  dtype=dtype, mutations=list(mutations), **limits)  # fmt: skip
 
@@ -367,7 +369,7 @@ def inspect(kernels: Sequence[str], files: Sequence[str], archs: Sequence[str], 
 
 
 def store_artifact(metrics: artifacts.ArtifactMetrics) -> Call[None]:
-    """Only what was measured: the protocol's optional records are left out where they are None."""
+    """StoreArtifact with only the measured values: optional records of the protocol that are None are left out."""
     from gpuemu.client.reading import plain
 
     return _call("Ok", _nothing, "StoreArtifact", kernel_name=metrics.kernel_name, metrics=plain(metrics))
@@ -404,7 +406,7 @@ def delete_baseline(tag: str) -> Call[None]:
 
 
 def run_ci(profile: str, baseline: str | None, seed: int | None, options: Mapping[str, Any]) -> Call[ci.CiSummary]:
-    """`options`: shard, shards, budget_ms, parallel_jobs, cached, coverage, snapshots, max_elements."""
+    """RunCi. `options`: shard, shards, budget_ms, parallel_jobs, cached, coverage, snapshots, max_elements."""
     if profile not in PROFILES:
         raise ValueError(f"unknown profile '{profile}'; there are {', '.join(PROFILES)}")
     return _call("CiRunComplete", _reader("ci", "CiSummary"), "RunCi", stream=True, quick=profile == "quick", profile=profile,
@@ -425,5 +427,5 @@ def job_cancel(job: int) -> Call[None]:
 
 
 def job_started(call: Call[Any]) -> Call[int]:
-    """The same request as a job; gives its number."""
+    """Starts the same request as a job; returns its number."""
     return Call({**call.request, "stream": True}, "JobStarted", lambda r: int(r["job_id"]))

@@ -4,8 +4,8 @@
         report = client.run_tests(progress=print)         # what `gpuemu test` does
         verdict = client.validate_op("softmax", {"x": x}, y)
 
-Threads may share a client. Runs of many cases (run_tests, fuzz_op, minimize) have no time limit: they are jobs of the
-daemon that are asked for until they end, and Ctrl-C cancels them there. Everything else is bound by timeout_ms.
+Threads may share a client. Runs of many cases (run_tests, fuzz_op, minimize) have no time limit: they are jobs of the daemon that
+the client polls until they end, and Ctrl-C cancels them. timeout_ms limits everything else.
 """
 
 from __future__ import annotations
@@ -40,19 +40,20 @@ __all__ = ["HAS_PYNNG", "PROTOCOL_VERSION", "Client", "ClientError", "FuzzResult
 
 HAS_PYNNG = importlib.util.find_spec("pynng") is not None
 T = TypeVar("T")
-AHEAD = 7  # Cases of fuzz_op_client_side that the daemon may have while the op runs the next one.
-WAIT_MS = 500  # How long the daemon waits for a job's end before it says how far it is.
+AHEAD = 7  # Cases of fuzz_op_client_side that wait for the daemon while the op runs the next one.
+WAIT_MS = 500  # How long the daemon waits for a job to end before it reports its progress.
 
 
 def job_reply(status: records.JobStatus) -> Json:
-    """The reply of a job that ended; a cancelled one answers with what it found."""
+    """Returns the reply of a job that ended; a cancelled one has partial results."""
     if status.result is None:
         raise ClientError(f"job {status.job_id} ended as '{status.state}' without a result")
     return status.result
 
 
 def job_result(call: Call[T], status: records.JobStatus, cancelled_here: bool) -> T:
-    """What a job that ended found. Raises IncompleteError when it ended before its work was done and nobody here asked for that."""
+    """Returns the result of a job that ended. Raises IncompleteError when it ended before its work was done and this client did
+    not cancel it."""
     result = call.result(job_reply(status))
     if status.code not in ("Stopped", "LimitExceeded") and (status.state != "cancelled" or cancelled_here):
         return result
@@ -61,17 +62,17 @@ def job_result(call: Call[T], status: records.JobStatus, cancelled_here: bool) -
 
 
 def lost_job(job: int) -> ConnectionError:
-    """The daemon that answers has no such job: it is another one than the one that began it."""
+    """Returns the error for a job that the daemon does not have: it is not the daemon that started the job."""
     return ConnectionError(f"job {job} is lost: the daemon was stopped or started anew; what it had found is kept")
 
 
 class Client(SessionRequests, TapeRequests):
-    """Talks to one daemon.
+    """A client of one daemon.
 
-    socket_path: the daemon's; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.
+    socket_path: the daemon's socket; by default $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock.
     timeout_ms: how long a request may take.
     start: whether a daemon is started when none answers; by default only for the default socket.
-    share: large arrays go through memory that a daemon of this machine can read, not as text; False: never.
+    share: False never sends large arrays through shared memory, but as text.
     """
 
     def __init__(self, socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool | None = None, share: bool = True) -> None:
@@ -81,7 +82,7 @@ class Client(SessionRequests, TapeRequests):
         self._cancelled: set[int] = set()
 
     def close(self) -> None:
-        """Closes the connection; the daemon goes on. The next request opens it again."""
+        """Closes the connection; the daemon keeps running. The next request opens it again."""
         self.connection.close()
 
     def __enter__(self) -> Client:
@@ -93,7 +94,7 @@ class Client(SessionRequests, TapeRequests):
     # --- requests of any kind
 
     def request(self, kind: str, **members: Any) -> Json:
-        """Any request of the protocol; the reply as it came. Raises the exception of an Error reply."""
+        """Sends any request of the protocol; returns the reply unchanged. Raises the exception of an Error reply."""
         reply = self.connection.ask({"type": kind, **members})
         return Call({"type": kind}, reply.get("type", ""), dict).result(reply)
 
@@ -101,7 +102,7 @@ class Client(SessionRequests, TapeRequests):
         return call.result(self.connection.ask(call.request))
 
     def _run(self, call: Call[T], progress: bool | Progress | None) -> T:
-        """As a job when the daemon has jobs."""
+        """Sends a request as a job if the daemon supports jobs."""
         self.connection.open()
         if "jobs" not in self.connection.capabilities:
             return self._ask(call)
@@ -117,13 +118,13 @@ class Client(SessionRequests, TapeRequests):
                     tell(status)
         except NotFoundError:
             raise lost_job(job) from None
-        except BaseException:  # Ctrl-C, or a callback that raises: nobody waits for the job any more.
+        except BaseException:  # After Ctrl-C, or when a callback raises, nobody waits for the job.
             self._cancel(job)
             raise
         return job_result(call, status, job in self._cancelled)
 
     def _start(self, call: Call[int]) -> int:
-        """In a thread: a Ctrl-C while the daemon starts the job must not lose its number."""
+        """Starts a job, in a thread: a Ctrl-C meanwhile must not lose the number of the job."""
         answer: Future[int] = Future()
 
         def ask() -> None:
@@ -141,121 +142,124 @@ class Client(SessionRequests, TapeRequests):
             raise
 
     def _cancel(self, job: int) -> None:
-        with contextlib.suppress(ClientError):  # It has ended, or the daemon is gone.
+        with contextlib.suppress(ClientError):  # The job has ended, or the daemon is gone.
             self._ask(calls.job_cancel(job))
 
     def job_status(self, job_id: int, wait_ms: int = 0, log_from: int = 0) -> records.JobStatus:
-        """How far a job is; waits up to wait_ms (10,000 at most) for its end. log_from: skips so many lines of its log."""
+        """Returns the progress of a job after waiting up to wait_ms (at most 10,000) for it to end. log_from: skips that many
+        lines of its log."""
         return self._ask(calls.job_status(job_id, wait_ms, log_from))
 
     def cancel_job(self, job_id: int) -> None:
-        """Ends a job, from a progress callback or another thread; it answers with what it found until then."""
+        """Ends a job, from a progress callback or another thread. The job's caller gets the results until then."""
         self._cancelled.add(job_id)
         self._ask(calls.job_cancel(job_id))
 
     # --- the daemon
 
     def ping(self) -> Json:
-        """version, protocol_version, uptime_secs, capabilities, devices."""
+        """Returns version, protocol_version, uptime_secs, capabilities, devices."""
         return self._ask(calls.ping())
 
     def status(self) -> records.DaemonStatus:
-        """What runs, where, since when, and with which project."""
+        """Returns what the daemon runs, where, since when, and with which project."""
         return self._ask(calls.status())
 
     def projects(self) -> replies.Projects:
-        """The projects that the daemon knows, and the default."""
+        """Returns the projects that the daemon knows, and the default."""
         return self._ask(calls.projects())
 
     def set_default_project(self) -> None:
-        """Makes the project of this client the one of requests that name none."""
+        """Makes this client's project the default for requests that name none."""
         self._ask(calls.set_default_project())
 
     def move_project(self, old: str, new: str) -> None:
-        """Gives what is stored of a project, by id or path, to another gpuemu.toml. Raises ProjectNotFoundError."""
+        """Moves the stored data of a project, by id or path, to another gpuemu.toml. Raises ProjectNotFoundError."""
         self._ask(calls.move_project(old, new))
 
     def forget_project(self, project: str) -> None:
-        """Deletes all that is stored of a project, by id or path. Raises ProjectNotFoundError."""
+        """Deletes all stored data of a project, by id or path. Raises ProjectNotFoundError."""
         self._ask(calls.forget_project(project))
 
     def claim_storage(self, ops: Sequence[str] = (), *, everything: bool = False, dry_run: bool = False) -> replies.StorageClaimed:
-        """Takes what was stored before projects were told apart: of this project's ops and kernels, of these ops, or everything."""
+        """Takes over data stored before the daemon had projects: of this project's ops and kernels, of these ops, or
+        everything."""
         return self._ask(calls.claim_storage(ops, everything, dry_run))
 
     def storage_status(self) -> replies.StorageStatus:
-        """What is stored of this project, counted."""
+        """Returns counts of the stored data of this project."""
         return self._ask(calls.storage_status())
 
     def prune_storage(self, *, passing: bool = False, failures: bool = False, artifacts: bool = False, runs: bool = False, op: str = "",
                       older_than: int | None = None, keep: int | None = None, bytes: int | None = None,
                       dry_run: bool = False) -> replies.StoragePruned:  # fmt: skip
-        """Deletes old records of this project, never baselines; without arguments what is beyond the limits of retention. older_than: in
-        seconds; keep: not the newest so many of each kind; bytes: oldest first, until no more is left."""
+        """Deletes old records of this project, never baselines; without arguments, those beyond the limits of retention.
+        older_than: in seconds; keep: keeps this many of the newest of each kind; bytes: deletes the oldest first until no more
+        than this is left."""
         return self._ask(calls.prune_storage(passing=passing, failures=failures, artifacts=artifacts, runs=runs, op=op, older_than=older_than,
                                              keep=keep, bytes=bytes, dry_run=dry_run))  # fmt: skip
 
     def verify_storage(self) -> replies.StorageReport:
-        """Reads every file, checksum, record and index entry of the database."""
+        """Checks every file, checksum, record and index entry of the database."""
         return self._ask(calls.verify_storage())
 
     def compact_storage(self) -> replies.StorageCompacted:
-        """Gives unused bytes of the database back to the disk."""
+        """Returns unused bytes of the database to the disk."""
         return self._ask(calls.compact_storage())
 
     def back_up_storage(self, path: str) -> None:
-        """Copies the database to a new folder, an absolute path, while others go on writing."""
+        """Copies the database to a new folder, given by an absolute path, while others continue to write."""
         self._ask(calls.back_up_storage(path))
 
     def devices(self) -> list[records.DeviceInfo]:
-        """The devices that the daemon has."""
+        """Returns the devices of the daemon."""
         return self._ask(calls.devices())
 
     def settings(self) -> dict[str, str]:
-        """Every setting of gpuemu.toml by its key."""
+        """Returns every setting of gpuemu.toml by its key."""
         return self._ask(calls.settings())
 
     def shutdown(self) -> None:
-        """The daemon finishes what runs, then ends."""
+        """Ends the daemon after it has finished its running work."""
         self._ask(calls.shutdown())
         self.close()
 
     # --- judging outputs
 
     def validate_op(self, op_name: str, inputs: Mapping[str, Any], output: Any, **kwargs: Any) -> records.ValidationResult:
-        """Compares `output` with the op's reference. Arrays of NumPy, torch, jax; kwargs go to the reference as text.
-        A wrong output is a result with passed == False, not an exception."""
+        """Compares `output` with the op's reference. Arrays may come from NumPy, torch or jax; kwargs go to the reference as
+        text. A wrong output is a result with passed == False, not an exception."""
         return self._ask(calls.validate(op_name, inputs, output, kwargs))
 
     def submit_output(self, op_name: str, inputs: Mapping[str, Any], output: Any, seed: int, **kwargs: Any,
                       ) -> records.ValidationResult:  # fmt: skip
-        """validate_op for a case of get_test_case or get_test_batch: the result is kept under its seed."""
+        """Like validate_op, for a case of get_test_case or get_test_batch: the result is stored under its seed."""
         return self._ask(calls.validate(op_name, inputs, output, kwargs, seed))
 
     # --- stored results
 
     def get_result(self, seed: int, op_name: str | None = None) -> records.ValidationResult | None:
-        """None when there is none."""
+        """Returns the stored result of a seed; None if it does not exist."""
         try:
             return self._ask(calls.get_result(seed, op_name))
         except NotFoundError:
             return None
 
     def list_results(self, limit: int = 100, op_name: str | None = None) -> list[records.ValidationResult]:
-        """The newest first."""
+        """Returns stored results, the newest first."""
         return self._ask(calls.listing("ListResults", limit, op_name))
 
     def list_failures(self, limit: int = 20, op_name: str | None = None) -> list[records.ValidationResult]:
-        """The newest first."""
+        """Returns stored failures, the newest first."""
         return self._ask(calls.listing("ListFailures", limit, op_name))
 
     def delete_failures(self, seed: int | None = None, op_name: str | None = None, *, everything: bool = False) -> int:
-        """Forgets stored failures and their inputs: of a seed, of an op, or everything. Says how many."""
+        """Deletes stored failures and their inputs: of a seed, of an op, or all. Returns how many."""
         return self._ask(calls.delete_failures(seed, op_name, everything))
 
     def store_failure(self, seed: int, op: str, findings: Sequence[records.Finding], program_folder: str) -> None:
-        """Keeps a failure that a check of a program found: `gpuemu failures` lists it, `gpuemu reproduce SEED` runs the folder, whose
-        path is absolute."""
+        """Stores a failure that a check of a program found: `gpuemu failures` lists it, and `gpuemu reproduce SEED` runs the
+        folder, which is given by an absolute path."""
         self._ask(calls.store_failure(seed, op, findings, program_folder))
 
     def store_baseline(self, tag: str) -> None:
@@ -263,7 +267,7 @@ class Client(SessionRequests, TapeRequests):
         self._ask(calls.store_baseline(tag))
 
     def compare_baseline(self, tag: str, *, same_cases: bool = False) -> records.BaselineComparison:
-        """The stored results beside those of a tag; same_cases: each only with the one of its own op and seed."""
+        """Compares the stored results with those of a tag. same_cases: each only with the result of the same op and seed."""
         return self._ask(calls.compare_baseline(tag, same_cases))
 
     # --- kernels that the daemon runs
@@ -271,9 +275,9 @@ class Client(SessionRequests, TapeRequests):
     def run_tests(self, ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None, dtypes: Sequence[str] = (),
                   strategies: Sequence[str] = (), fail_fast: bool = False, fragile: bool = False, strict: bool = False,
                   max_elements: int | None = None, progress: bool | Progress | None = None) -> records.TestReport:  # fmt: skip
-        """`gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml. fragile: run passing cases
-        with products and sums fused otherwise and threads in other orders too. strict, max_elements: instead of those keys of
-        gpuemu.toml, for all ops."""
+        """Does the work of `gpuemu test`: all ops when none is named; cases 0 means validation.cases of gpuemu.toml. fragile:
+        also runs passing cases with products and sums fused differently and with threads in other orders. strict, max_elements:
+        override those keys of gpuemu.toml for all ops."""
         options = {"fragile": fragile, "strict": strict, "max_elements": max_elements}
         return self._run(calls.run_tests(ops, cases, seed, dtypes, strategies, fail_fast, options), progress)
 
@@ -285,10 +289,10 @@ class Client(SessionRequests, TapeRequests):
                 max_elements: int | None = None, first_case: int | None = None,
                 corpus: Sequence[dict[str, Any]] | None = None, progress: bool | Progress | None = None,
                 ) -> records.FuzzResults:  # fmt: skip
-        """Many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape (of the
-        first output) and max_elements (of the largest tensor) for kernels; guided: cases are made where coverage grows
-        (emulator). first_case: the number of the first case, of a range of a longer run; corpus: instead of the stored one, cases
-        of `search["features"]` of earlier results."""
+        """Runs many cases of one op. The lists of sizes are for ops with an op script; strategies, min_shape and max_shape (of
+        the first output) and max_elements (of the largest tensor) are for kernels. guided: generates cases where coverage grows
+        (emulator). first_case: the number of the first case, for a range of a longer run; corpus: cases of `search["features"]`
+        of earlier results, used in place of the stored corpus."""
         shapes = {"batch_sizes": batch_sizes, "seq_lengths": seq_lengths, "hidden_dims": hidden_dims}
         own = {"strategies": strategies and list(strategies), "min_shape": min_shape and list(min_shape),
                "max_shape": max_shape and list(max_shape)}  # fmt: skip
@@ -298,62 +302,65 @@ class Client(SessionRequests, TapeRequests):
 
     def reproduce(self, seed: int, op_name: str | None = None, *, profile: bool = False, details: bool = False,
                   ) -> records.ReproduceResult:  # fmt: skip
-        """Runs a stored failure again and gives its exact inputs. profile: what each source line did (emulator). details: the
-        error map, the kernel's PTX and its launches too."""
+        """Runs a stored failure again and returns its exact inputs. profile: includes counts for each source line (emulator).
+        details: includes the error map, the kernel's PTX and its launches."""
         return self._ask(calls.reproduce(seed, op_name, profile, details))
 
     def minimize(self, seed: int, strategy: str = "binary-search-dims", max_iters: int = 100, op_name: str | None = None,
                  *, progress: bool | Progress | None = None) -> records.MinimizeResult:  # fmt: skip
-        """A smaller case that fails in the same way; strategy "binary-search-dims" or "binary-search-values"."""
+        """Finds a smaller case that fails in the same way; strategy "binary-search-dims" or "binary-search-values"."""
         return self._run(calls.minimize(seed, op_name, strategy, max_iters), progress)
 
     def explain(self, seed: int, op_name: str | None = None, *, output: str | None = None, index: int | None = None,
                 ) -> replies.ExplainResult:  # fmt: skip
-        """Where the error of a stored failure of a kernel comes from. output, index: the element (flat, row-major); by default the
-        worst one. NotFoundError: no such failure; InvalidRequestError: it is of no kernel, or the output has no such element."""
+        """Finds the origin of the error of a kernel's stored failure. output, index: the element (flat, row-major); by default
+        the worst one. NotFoundError: no such failure; InvalidRequestError: it is not a kernel's failure, or the output has no
+        such element."""
         return self._ask(calls.explain(seed, op_name, output, index))
 
     def get_case(self, op_name: str, seed: int) -> replies.StoredCase:
-        """A stored case with its inputs; nothing is run."""
+        """Returns a stored case with its inputs; nothing is run."""
         return self._ask(calls.get_case(op_name, seed))
 
     def export_case(self, seed: int, op_name: str | None = None) -> replies.ExportedCase:
-        """A stored failure with everything that running it takes: sources, PTX, launches, arrays."""
+        """Returns a stored failure with everything needed to run it: sources, PTX, launches, arrays."""
         return self._ask(calls.export_case(seed, op_name))
 
     def compare_kernels(self, before: str, after: str, arch: str | None = None) -> replies.KernelComparison:
-        """What two files of kernels, .ptx or .cu, do differently. arch: what .cu files are compiled for, "sm_80"."""
+        """Compares the behaviour of two kernel files, .ptx or .cu. arch: the target for compiling .cu files, "sm_80"."""
         return self._ask(calls.compare_kernels(os.path.abspath(before), os.path.abspath(after), arch))
 
     def kernel_coverage(self, kernel: str, *, cases: int = 0, seed: int | None = None,
                         progress: bool | Progress | None = None) -> replies.KernelCoverage:  # fmt: skip
-        """Which lines and branches of a kernel generated cases reach; cases 0 means validation.cases of gpuemu.toml."""
+        """Returns the lines and branches of a kernel that generated cases reach; cases 0 means validation.cases of
+        gpuemu.toml."""
         return self._run(calls.kernel_coverage(kernel, cases, seed), progress)
 
     def calibrate(self, op_name: str, *, dtypes: Sequence[str] = (), cases: int = 0, seed: int | None = None,
                   progress: bool | Progress | None = None) -> replies.Calibration:  # fmt: skip
-        """How large a kernel's errors are where it is right, and a tolerance of twice that; cases 0 means 256 for each dtype."""
+        """Measures the errors of a kernel that is known to be right and returns a tolerance of twice that size; cases 0 means 256
+        for each dtype."""
         return self._run(calls.calibrate(op_name, dtypes, cases, seed), progress)
 
     def mutate(self, op_name: str, *, kernel: str | None = None, dtype: str | None = None, cases: int = 0,
                seed: int | None = None, mutants_max: int = 0, budget_ms: int = 0, mutations: Sequence[str] = (),
                progress: bool | Progress | None = None) -> replies.MutationReport:  # fmt: skip
-        """Plants faults into an op's kernel and counts those that its cases find. cases: of each mutant; mutants_max 0: all;
-        budget_ms: no mutant begins later; mutations: names of docs/guides/mutation.md."""
+        """Plants faults in an op's kernel and counts those that its cases find. cases: for each mutant; mutants_max 0: all;
+        budget_ms: no mutant starts later; mutations: names of docs/guides/mutation.md."""
         limits = {"cases": cases, "seed": seed, "mutants_max": mutants_max, "budget_ms": budget_ms}
         return self._run(calls.mutate(op_name, kernel, dtype, limits, mutations), progress)
 
     def prove(self, op_name: str | None = None, *, kernel: str | None = None, dtype: str | None = None,
               progress: bool | Progress | None = None) -> replies.BoundsReport:  # fmt: skip
-        """Which memory accesses of kernels stay inside of their tensors for all sizes and data; without an op, of all that have
-        a kernel."""
+        """Returns the memory accesses of kernels that provably stay inside their tensors for all sizes and data; without an op,
+        of all ops that have a kernel."""
         return self._run(calls.prove(op_name, kernel, dtype), progress)
 
     def inspect_kernels(self, kernels: Sequence[str] = (), *, files: Sequence[str] = (), archs: Sequence[str] = (),
                         threads: int = 0, dynamic_shared_bytes: int = 0, progress: bool | Progress | None = None,
                         ) -> list[artifacts.LintResult]:  # fmt: skip
-        """`gpuemu lint`: measures kernels of gpuemu.toml, or .ptx and .cu files, for architectures such as "sm_80", and judges them
-        by their limits. threads and dynamic_shared_bytes: of a block, for the occupancy."""
+        """Does the work of `gpuemu lint`: measures kernels of gpuemu.toml, or .ptx and .cu files, for architectures such as
+        "sm_80", and checks them against their limits. threads and dynamic_shared_bytes: of a block, for the occupancy."""
         return self._run(calls.inspect(kernels, [os.path.abspath(one) for one in files], archs, threads, dynamic_shared_bytes), progress)
 
     def store_artifact(self, metrics: artifacts.ArtifactMetrics) -> None:
@@ -361,73 +368,74 @@ class Client(SessionRequests, TapeRequests):
         self._ask(calls.store_artifact(metrics))
 
     def get_artifact(self, kernel_name: str, timestamp: int | None = None) -> artifacts.ArtifactMetrics:
-        """The stored metrics of a kernel: the newest, or those in force at a time in seconds since 1970. Raises ArtifactNotFoundError."""
+        """Returns the stored metrics of a kernel: the newest, or those that were current at a time in seconds since 1970. Raises
+        ArtifactNotFoundError."""
         return self._ask(calls.get_artifact(kernel_name, timestamp))
 
     def list_artifacts(self, *, history: bool = False, kernel_name: str = "", limit: int | None = None) -> list[artifacts.ArtifactMetrics]:
-        """The newest stored metrics of each kernel, in order of name; with `history` all, newest first."""
+        """Returns the newest stored metrics of each kernel, ordered by name; with `history`, all metrics, the newest first."""
         return self._ask(calls.list_artifacts(history, kernel_name, limit))
 
     def store_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> None:
-        """Keeps stored metrics under a tag: of `kernels`, by default all."""
+        """Keeps stored metrics under a tag: those of `kernels`, by default all."""
         self._ask(calls.store_artifact_baseline(tag, kernels))
 
     def diff_artifact_baseline(self, tag: str, kernels: Sequence[str] = ()) -> artifacts.ArtifactDiffs:
-        """The metrics of now beside those of a tag. Raises BaselineNotFoundError."""
+        """Compares the current metrics with those of a tag. Raises BaselineNotFoundError."""
         return self._ask(calls.diff_artifact_baseline(tag, kernels))
 
     def list_baselines(self) -> list[artifacts.BaselineInfo]:
-        """The tags, and what each holds."""
+        """Returns the tags and how much each holds."""
         return self._ask(calls.list_baselines())
 
     def get_baseline(self, tag: str) -> artifacts.Baseline:
-        """What a tag holds. Raises BaselineNotFoundError."""
+        """Returns the content of a tag. Raises BaselineNotFoundError."""
         return self._ask(calls.get_baseline(tag))
 
     def delete_baseline(self, tag: str) -> None:
-        """Forgets a tag. Raises BaselineNotFoundError."""
+        """Deletes a tag. Raises BaselineNotFoundError."""
         self._ask(calls.delete_baseline(tag))
 
     def run_ci(self, profile: str = "quick", *, baseline: str | None = None, seed: int | None = None, shard: int = 0,
                shards: int = 0, budget_ms: int = 0, parallel_jobs: int = 0, cached: bool = False,
                coverage: bool = False, snapshots: bool = False, max_elements: int | None = None,
                progress: bool | Progress | None = None) -> ci.CiSummary:  # fmt: skip
-        """`gpuemu ci`: profile "quick", "default" or "thorough". shard of shards: only that part, from 1; budget_ms: goes on until
-        so much time is spent; cached: leaves out what passed before and is unchanged; coverage: counts source lines; snapshots: the
-        inputs of failing cases too; max_elements: of the largest tensor of a case."""
+        """Does the work of `gpuemu ci`: profile "quick", "default" or "thorough". shard of shards: runs only that part, counted
+        from 1; budget_ms: continues until this time is spent; cached: leaves out unchanged ops that passed before; coverage:
+        counts source lines; snapshots: includes the inputs of failing cases; max_elements: of the largest tensor of a case."""
         options = {"shard": shard, "shards": shards, "budget_ms": budget_ms, "parallel_jobs": parallel_jobs, "cached": cached,
                    "coverage": coverage, "snapshots": snapshots, "max_elements": max_elements}  # fmt: skip
         return self._run(calls.run_ci(profile, baseline, seed, options), progress)
 
     def get_ci_summary(self) -> ci.CiSummary:
-        """The summary of the last CI run. Raises NotFoundError before the first one."""
+        """Returns the summary of the last CI run. Raises NotFoundError before the first one."""
         return self._ask(calls.get_ci_summary())
 
     def lint_kernel(self, ptx_content: str, kernel_name: str | None = None) -> list[Json]:
-        """Metrics of PTX, and what breaks the thresholds of gpuemu.toml."""
+        """Returns the metrics of PTX, and the thresholds of gpuemu.toml that it exceeds."""
         return self._ask(calls.lint(ptx_content, kernel_name))
 
     # --- kernels that you run
 
     def get_test_case(self, op_name: str, seed: int | None = None) -> records.TestCase:
-        """A drawn case for an op that you run: a dict of seed, inputs, shape, dtype, layout."""
+        """Returns a drawn case for an op that you run: a dict of seed, inputs, shape, dtype, layout."""
         return self._ask(calls.test_case(op_name, calls.case_config(seed, None, None)))
 
     def get_test_batch(self, op_name: str, count: int = 10, seed: int | None = None, op_schema: Json | None = None,
                        dtypes: Sequence[str] | None = None) -> list[records.TestCase]:  # fmt: skip
-        """`count` cases. op_schema makes the shapes those of an operator: {"name", "dims": [{"name", "candidates"}],
-        "inputs": [{"name", "dims"}], "output": {"name", "dims"}}."""
+        """Returns `count` cases. op_schema gives the shapes of an operator: {"name", "dims": [{"name", "candidates"}], "inputs":
+        [{"name", "dims"}], "output": {"name", "dims"}}."""
         return self._ask(calls.test_batch(op_name, calls.case_config(seed, dtypes, op_schema), count))
 
     def fuzz_op_client_side(self, op_name: str, run_op: Callable[[dict[str, Array]], Any], iterations: int = 100,
                             seed: int | None = None, fail_fast: bool = False, op_schema: Json | None = None,
                             dtypes: Sequence[str] | None = None) -> records.FuzzResults:  # fmt: skip
-        """Draws cases, calls `run_op` with each one's inputs and judges what it gives. An exception of run_op is a
-        failure of kind ExecutionError. The op runs in this thread, one case after the other; while it does, the daemon judges
-        earlier cases, unless fail_fast wants none after the first failure."""
+        """Draws cases, calls `run_op` with the inputs of each and judges its output. An exception of run_op is a failure of kind
+        ExecutionError. The op runs in this thread, one case after the other; meanwhile the daemon judges earlier cases, unless
+        fail_fast is set."""
         found = records.FuzzResults(seed=calls.fresh_seed() if seed is None else seed)
         cases = self.get_test_batch(op_name, calls.cases_wanted(iterations), found.seed, op_schema, dtypes)
-        # While the daemon judges some cases the op runs the next ones; whoever wants the first failure alone runs one after the other.
+        # While the daemon judges some cases, the op runs the next ones; with fail_fast, cases run one after the other.
         ahead = 0 if fail_fast else AHEAD
         waiting: deque[Future[ValidationResult]] = deque()
         with ThreadPoolExecutor(ahead + 1, "gpuemu-judge") as pool:
@@ -443,34 +451,35 @@ class Client(SessionRequests, TapeRequests):
 
     def _judged(self, pool: ThreadPoolExecutor, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
                 ) -> Future[ValidationResult]:  # fmt: skip
-        """Runs an op on a drawn case here and has what it gives judged by a thread of the pool."""
+        """Runs an op on a drawn case here; a thread of the pool has its output judged."""
         verdict: Future[ValidationResult] = Future()
         try:
             output = run_op(owned(case["inputs"]))
-        except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
+        except (Exception, SystemExit) as problem:  # Anything that the user's op raises is a failure of the op.
             verdict.set_result(raised(op_name, case["seed"], problem))
             return verdict
         return pool.submit(self._ask, calls.validate(op_name, case["inputs"], output, {}, case["seed"], own=True))
 
 
 def raised(op_name: str, seed: int, problem: BaseException) -> ValidationResult:
-    """The verdict on an op that raised."""
+    """Returns the verdict on an op that raised."""
     said = records.Finding("ExecutionError", told(problem))
     return ValidationResult(False, seed, op_name, float("inf"), float("inf"), [said], int(time.time()))
 
 
 def judge_case(client: Client, op_name: str, run_op: Callable[[dict[str, Array]], Any], case: records.TestCase,
                tolerance: ToleranceConfig | None = None) -> ValidationResult:  # fmt: skip
-    """Runs an op on a drawn case; the daemon's verdict on what it gives. tolerance: accepts more than that of gpuemu.toml."""
+    """Runs an op on a drawn case and returns the daemon's verdict on its output. tolerance: accepts larger errors than that of
+    gpuemu.toml."""
     try:
         output = run_op(owned(case["inputs"]))
-    except (Exception, SystemExit) as problem:  # Whatever a user's op raises is what is wrong with it.
+    except (Exception, SystemExit) as problem:  # Anything that the user's op raises is a failure of the op.
         return raised(op_name, case["seed"], problem)
     return client._ask(calls.validate(op_name, case["inputs"], output, {}, case["seed"], tolerance=tolerance))
 
 
 def connect(socket_path: str | None = None, timeout_ms: int = 30000, *, start: bool = True) -> Client:
-    """A client that is connected now. start=False: only to a daemon that runs already."""
+    """Returns a connected client. start=False: connects only to a running daemon."""
     client = Client(socket_path, timeout_ms, start=start)
     client.ping()
     return client

@@ -1,4 +1,4 @@
-"""Where the daemon is, how it is started, and one request to it at a time or many at once."""
+"""Finds and starts the daemon, and sends requests to it, one at a time or many at once."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from gpuemu.errors import ClientError, ConnectionError, InvalidRequestError, Not
 from . import shared
 
 PROTOCOL_VERSION = 1
-TIMEOUT_MS_MAX = 2**31 - 1  # What NNG can count.
+TIMEOUT_MS_MAX = 2**31 - 1  # Largest timeout of NNG.
 
 
 def default_socket() -> str:
-    """$GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock."""
+    """Returns $GPUEMU_SOCKET, else ~/.gpuemu/gpuemu.sock."""
     return os.environ.get("GPUEMU_SOCKET") or os.path.expanduser("~/.gpuemu/gpuemu.sock")
 
 
 def program() -> str:
-    """The gpuemu command. Raises ConnectionError when there is none."""
+    """Returns the path of the gpuemu command. Raises ConnectionError when it is not found."""
     found = installed.find_program()
     if not found:
         raise ConnectionError("no daemon answers and no `gpuemu` is in PATH to start one; set GPUEMU_CLI to the command")
@@ -32,7 +32,8 @@ def program() -> str:
 
 
 def start_daemon(socket_path: str, timeout: float = 30.0) -> None:
-    """`gpuemu daemon start --background`: a daemon runs afterwards, and its default project is that of the working directory."""
+    """Runs `gpuemu daemon start --background`. Afterwards a daemon runs, and its default project is that of the working
+    directory."""
     try:
         done = subprocess.run(
             [program(), "daemon", "start", "--background"], env={**installed.environment(), "GPUEMU_SOCKET": socket_path},
@@ -60,11 +61,12 @@ def _pynng() -> Any:
     return pynng
 
 
-_nng_process: int | None = None  # Where NNG was used first: its threads are there and in no fork of it.
+_nng_process: int | None = None  # The process that first used NNG. A fork of it lacks NNG's threads.
 
 
 def encoded(request: dict[str, Any], loan: shared.Loan | None) -> bytes:
-    """The message. Raises InvalidRequestError for text that JSON cannot have: a name that was decoded from bytes that are no UTF-8."""
+    """Returns the message. Raises InvalidRequestError for text that JSON cannot encode, such as a name decoded from bytes that
+    are not UTF-8."""
     text = json.dumps(request, default=shared.writer(loan))
     if "\\ud" in text:
         try:
@@ -75,9 +77,9 @@ def encoded(request: dict[str, Any], loan: shared.Loan | None) -> bytes:
 
 
 class Connection:
-    """A socket to the daemon. Every request has an NNG context of its own, so threads and tasks do not wait for
-    each other. Opened at the first request; `start`: a daemon is started when none answers; `share`: large arrays go
-    through memory where the daemon can read it."""
+    """A socket to the daemon, opened at the first request. Every request has its own NNG context, so threads and tasks do not
+    wait for each other. `start`: starts a daemon when none answers; `share`: sends large arrays through shared memory where the
+    daemon can read it."""
 
     def __init__(self, socket_path: str, timeout_ms: int, start: bool, share: bool = True) -> None:
         self.socket_path, self.timeout_ms, self.start = socket_path, arguments.whole(timeout_ms, "timeout_ms", 1, TIMEOUT_MS_MAX), start
@@ -85,8 +87,9 @@ class Connection:
         if not share:
             self.memory.close()
         self.capabilities: frozenset[str] = frozenset()
-        self.project: str | None = None  # What requests name; None: the daemon's default project.
-        self.session: str | None = None  # The secret of the session that requests are of; None: that of this process.
+        self.project: str | None = None  # Named by requests; None for the daemon's default project.
+        # The secret of the session that requests belong to; None for the session of this process.
+        self.session: str | None = None
         self._socket: Any = None
         self._lock = threading.Lock()
 
@@ -113,7 +116,7 @@ class Connection:
                 ) from problem
 
     def open(self) -> Any:
-        """The socket, dialled at the first call."""
+        """Returns the socket, dialled at the first call."""
         _pynng()
         with self._lock:
             if self._socket is None:
@@ -149,7 +152,7 @@ class Connection:
         return {**{name: value for name, value in named.items() if value is not None}, **request}
 
     def _greet(self, socket: Any) -> None:
-        """A Ping: both must speak the same version."""
+        """Sends a Ping and checks that both sides speak the same version."""
         pong = self._exchange(socket, {"type": "Ping"}, self.timeout_ms)
         theirs = pong.get("protocol_version", 0)
         if pong.get("type") != "Pong" or theirs != PROTOCOL_VERSION:
@@ -161,7 +164,7 @@ class Connection:
             self._open_with_token(socket, token_file)
 
     def _open_with_token(self, socket: Any, token_file: str) -> None:
-        """A daemon that several users share may answer only what is of a session that was opened with its token."""
+        """Opens a session with the token. A daemon that several users share may answer only requests of such a session."""
         try:
             with open(token_file, encoding="utf-8") as file:
                 token = file.read().strip()
@@ -185,7 +188,7 @@ class Connection:
 
     @contextlib.contextmanager
     def _lent(self) -> Iterator[shared.Loan | None]:
-        """The memory of one request, where the daemon reads such."""
+        """Yields the shared memory for one request, None if the daemon does not support it."""
         if shared.CAPABILITY not in self.capabilities:
             yield None
             return
@@ -197,7 +200,8 @@ class Connection:
             loan.give_back(answered=answered)
 
     def _was_unreachable(self, loan: shared.Loan | None, reply: dict[str, Any]) -> bool:
-        """Whether the daemon could not reach the memory: it is in another container, say. Then it is not tried again."""
+        """True if the daemon could not reach the memory, because it is in another container, for example. Sharing is then not
+        tried again."""
         if loan is None or loan.segment is None or reply.get("code") != NotFoundError.code:
             return False
         self.memory.close()
@@ -219,7 +223,7 @@ class Connection:
         return reply
 
     def ask(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
-        """The reply as it came, Error replies too. Thread-safe."""
+        """Returns the reply unchanged, including Error replies. Thread-safe."""
         socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
         request = self._addressed(request)
         with self._lent() as loan:
@@ -238,7 +242,7 @@ class Connection:
                 raise self._lost(problem, request, timeout_ms) from problem
 
     async def ask_async(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
-        """`ask` for a task of asyncio (or trio)."""
+        """Like `ask`, for a task of asyncio (or trio)."""
         socket, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
         request = self._addressed(request)
         with self._lent() as loan:
@@ -247,7 +251,7 @@ class Connection:
         return await self._exchange_async(socket, request, timeout_ms, None) if unreachable else reply
 
     def close(self) -> None:
-        """May be called again, and used again: the next request opens it anew."""
+        """Closes the socket. May be called again; the next request opens a new socket."""
         with self._lock:
             socket, self._socket = self._socket, None
         self.memory.empty()
