@@ -1,4 +1,4 @@
-"""What can go wrong when talking to the daemon: one class for each error code of the protocol."""
+"""Errors in the communication with the daemon: one class for each error code of the protocol."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class ClientError(Exception):
-    """The daemon refused a request, or could not be asked. `code` is the protocol's, "" when there was no answer."""
+    """The daemon rejected a request or could not be reached. `code` is the protocol's, "" if there was no answer."""
 
     code = ""
 
@@ -23,55 +23,55 @@ class InvalidRequestError(ClientError, ValueError):
 
 
 class OpNotFoundError(ClientError, LookupError):
-    """gpuemu.toml has no such op; the message lists those it has."""
+    """gpuemu.toml has no such op; the message lists its ops."""
 
     code = "OpNotFound"
 
 
 class NotFoundError(ClientError, LookupError):
-    """No stored result, baseline or job of that name."""
+    """There is no stored result, baseline or job of that name."""
 
     code = "NotFound"
 
 
 class ProjectNotFoundError(NotFoundError):
-    """The daemon cannot read that gpuemu.toml, or has never met that id."""
+    """The daemon cannot read that gpuemu.toml, or does not know that id."""
 
     code = "ProjectNotFound"
 
 
 class BusyError(ClientError):
-    """Running jobs need what the request would change; wait for them or cancel them."""
+    """The request would change something that running jobs need; wait for them or cancel them."""
 
     code = "Busy"
 
 
 class SessionNotFoundError(NotFoundError):
-    """The session has ended, or never was; open_session() opens one."""
+    """The session has ended or never existed; open_session() opens one."""
 
     code = "SessionNotFound"
 
 
 class LimitExceededError(ClientError):
-    """A limit of the session is reached: the message says which."""
+    """A limit of the session is reached; the message says which."""
 
     code = "LimitExceeded"
 
 
 class UnauthorizedError(ClientError):
-    """The daemon does not do this for this user, or asks for a token (GPUEMU_TOKEN_FILE); the message says what would help."""
+    """The daemon does not do this for this user, or needs a token (GPUEMU_TOKEN_FILE); the message says how to get access."""
 
     code = "Unauthorized"
 
 
 class DamagedError(ClientError):
-    """What was asked for cannot be read from the database; the message names the file and what repairs it."""
+    """The requested data cannot be read from the database; the message names the file and the command that repairs it."""
 
     code = "Damaged"
 
 
 class KernelNotFoundError(NotFoundError):
-    """gpuemu.toml has no such kernel; the message lists those it has."""
+    """gpuemu.toml has no such kernel; the message lists its kernels."""
 
     code = "KernelNotFound"
 
@@ -89,31 +89,31 @@ class ArtifactNotFoundError(NotFoundError):
 
 
 class ConfigError(ClientError):
-    """gpuemu.toml is wrong; the message has every problem with its line."""
+    """gpuemu.toml is invalid; the message has every problem with its line."""
 
     code = "ConfigError"
 
 
 class ReferenceScriptError(ClientError):
-    """The reference script failed; the message has what it said."""
+    """The reference script failed; the message has its output."""
 
     code = "ReferenceScriptFailed"
 
 
 class PtxParseError(ClientError):
-    """A kernel's source does not compile or does not parse."""
+    """A kernel's source cannot be compiled or parsed."""
 
     code = "PtxParseError"
 
 
 class CuobjdumpNotAvailableError(ClientError):
-    """Machine code cannot be read without cuobjdump of the CUDA toolkit."""
+    """Reading machine code needs cuobjdump of the CUDA toolkit, which was not found."""
 
     code = "CuobjdumpNotAvailable"
 
 
 class InternalError(ClientError):
-    """The daemon could not do it for another reason."""
+    """The daemon failed for another reason."""
 
     code = "InternalError"
 
@@ -123,12 +123,12 @@ class ConnectionError(ClientError, builtins.ConnectionError):
 
 
 class TimeoutError(ConnectionError, builtins.TimeoutError):
-    """No reply came in time; the daemon may still be at work."""
+    """No reply came in time; the daemon may still be working."""
 
 
 class IncompleteError(ClientError):
-    """The daemon ended a run before its work was done: it was stopped, or somebody else cancelled the run. `result` has what
-    it had found until then."""
+    """The daemon ended a run before its work was done: it was stopped, or another client cancelled the run. `result` has the
+    partial results."""
 
     def __init__(self, message: str, result: Any = None) -> None:
         super().__init__(message)
@@ -139,17 +139,17 @@ class IncompleteError(ClientError):
 
 
 class StoppedError(IncompleteError):
-    """The daemon was stopped before a run had found anything."""
+    """The daemon was stopped before a run had any result."""
 
     code = "Stopped"
 
 
 class ProtocolError(ClientError):
-    """The other side speaks another version, or not this protocol."""
+    """The other side speaks another version, or another protocol."""
 
 
 class VersionMismatchError(ProtocolError):
-    """The daemon refuses the version that this client speaks."""
+    """The daemon rejects the version of the protocol that this client speaks."""
 
     code = "VersionMismatch"
 
@@ -165,12 +165,12 @@ class ValidationError(AssertionError):
         super().__init__(f"Validation failed for '{result.op_name}': {', '.join(told)} (seed: {result.seed})")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made again from what it was made of: a process that raises it for another one would break the pool otherwise."""
+        """Pickles the verdict and the arguments. Without this, raising the error in a worker process would break its pool."""
         return type(self), (self.result,), {"args": self.args}
 
 
 class DeviceError(Exception):
-    """A device refused a request. `code`: of gpuemu's errors, such as InvalidArgument or Compile."""
+    """A device rejected a request. `code`: one of gpuemu's errors, such as InvalidArgument or Compile."""
 
     def __init__(self, message: str, code: str = "") -> None:
         super().__init__(message)
@@ -185,14 +185,14 @@ class DeviceLostError(DeviceError):
 
 
 class LaunchError(ValueError):
-    """A kernel cannot be launched as asked: its entry, its arguments, grid or block."""
+    """A kernel cannot be launched with this entry, these arguments, this grid or block."""
 
 
 class KernelError(RuntimeError):
-    """A kernel went wrong while it ran. `findings` say what, where and in which thread."""
+    """A kernel did something wrong while it ran. `findings` say what, where and in which thread."""
 
     code = "Launch"  # The name of the error in the C interface.
-    op_index: int | None = None  # The op of a program that went wrong, where a worker found out.
+    op_index: int | None = None  # The op of a program that failed, if a worker found out.
 
     def __init__(self, findings: list[Place]) -> None:
         from gpuemu.device.places import explain
@@ -204,12 +204,12 @@ class KernelError(RuntimeError):
         return type(self), (self.findings,), {**vars(self), "args": self.args}
 
 
-_SAID_MAX = 4000  # Characters of an exception's text: one that has an array in it may have millions.
+_SAID_MAX = 4000  # Longest text of an exception in characters: one that contains an array may have millions.
 
 
 def told(problem: BaseException) -> str:
-    """What somebody's exception says, as text that every terminal and file takes: with no lone surrogates, and not raising
-    where its own text does."""
+    """Returns the text of any exception in a form that every terminal and file accepts, without lone surrogates. Does not raise
+    if converting the exception to text raises."""
     try:
         said = str(problem)
     except Exception as second:
@@ -230,7 +230,8 @@ _BY_CODE = {
 
 
 def of_reply(code: str, message: str) -> ClientError:
-    """The exception of an Error reply. A code of a newer daemon becomes a plain ClientError that has it."""
+    """Returns the exception for an Error reply. An unknown code, of a newer daemon, becomes a plain ClientError with this
+    code."""
     if code in _BY_CODE:
         return _BY_CODE[code](message)
     made = ClientError(message)

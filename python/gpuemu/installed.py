@@ -1,4 +1,4 @@
-"""The programs of this installation, the project they work on, and what they need to know of this Python."""
+"""Finds the programs of this installation and the project they work on, and sets up the programs' environment for this Python."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ NATIVE = pathlib.Path(__file__).resolve().parent / "native"
 
 
 def program(name: str) -> str | None:
-    """The path of a program of this installation; None where the package came without programs."""
+    """Returns the path of an installed program; None if the package was installed without programs."""
     path = NATIVE / "bin" / name
     return str(path) if os.access(path, os.X_OK) else None
 
 
 def find_program() -> str | None:
-    """The gpuemu command: $GPUEMU_CLI, else that of this installation, else the one in PATH."""
+    """Returns the path of the gpuemu command: $GPUEMU_CLI, else that of this installation, else the one in PATH."""
     return os.environ.get("GPUEMU_CLI") or program("gpuemu") or shutil.which("gpuemu")
 
 
 def drop_in() -> str | None:
-    """The folder with gpuemu's libcuda.so.1 of this installation, or of the sources that this package lies in; None without one."""
+    """Returns the folder with gpuemu's libcuda.so.1, of this installation or of the source tree with this package; None if there
+    is none."""
     package = pathlib.Path(__file__).resolve().parent
     near = [NATIVE / "lib/gpuemu/drop-in", package.parents[1] / "build/release/lib/gpuemu/drop-in"]
     program = find_program()
@@ -34,7 +35,8 @@ def drop_in() -> str | None:
 
 
 def project_file() -> pathlib.Path | None:
-    """$GPUEMU_CONFIG, else the gpuemu.toml of the working directory or the nearest above; None outside of a project."""
+    """Returns $GPUEMU_CONFIG, else the gpuemu.toml of the working directory or the nearest folder above; None outside a
+    project."""
     if named := os.environ.get("GPUEMU_CONFIG"):
         return pathlib.Path(named).resolve()
     here = pathlib.Path.cwd()
@@ -42,7 +44,7 @@ def project_file() -> pathlib.Path | None:
 
 
 def examples() -> pathlib.Path:
-    """The folder of the example project. Raises FileNotFoundError where the package came without it."""
+    """Returns the folder of the example project. Raises FileNotFoundError if the package was installed without it."""
     path = NATIVE / "share" / "gpuemu" / "examples"
     if not path.is_dir():
         raise FileNotFoundError(f"this installation of the package gpuemu has no {path}; the sources have examples/")
@@ -50,8 +52,8 @@ def examples() -> pathlib.Path:
 
 
 def environment() -> dict[str, str]:
-    """What the programs run with: references are run by this Python unless the project says otherwise, and the CUDA wheels
-    of this Python (`pip install gpuemu[cuda]`) are its compiler."""
+    """Returns the environment for the programs: this Python runs references unless the project sets another one, and the CUDA
+    wheels of this Python (`pip install gpuemu[cuda]`) are the compiler."""
     made = dict(os.environ)
     beside = os.path.dirname(sys.executable)
     if beside and beside not in made.get("PATH", "").split(os.pathsep):
@@ -64,7 +66,7 @@ def environment() -> dict[str, str]:
 
 
 def cuda_wheels() -> str | None:
-    """The folder of NVIDIA's wheels of CUDA 13; None without NVRTC in it."""
+    """Returns the folder of NVIDIA's wheels of CUDA 13; None if NVRTC is not in it."""
     spec = importlib.util.find_spec("nvidia")
     for root in spec.submodule_search_locations or [] if spec else []:
         folder = pathlib.Path(root) / "cu13"

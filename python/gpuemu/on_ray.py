@@ -15,7 +15,7 @@ from gpuemu.check import checking
 from gpuemu.check.checking import CheckResult
 from gpuemu.generate import rng
 
-TASKS_PER_WORKER = 4  # Cases take unequal time: who is done early takes another part.
+TASKS_PER_WORKER = 4  # Cases take unequal time: a worker that finishes early takes another part.
 
 
 def _ray() -> Any:
@@ -34,13 +34,13 @@ def _part(fn: Callable[..., Any], reference: Callable[..., Any], options: dict[s
 
 def check(fn: Callable[..., Any], reference: Callable[..., Any], *, cases: int = 100, seed: int | None = None, tasks: int | None = None,
           fail_fast: bool = True, raise_on_failure: bool = True, **options: Any) -> CheckResult:  # fmt: skip
-    """gpuemu.check with its cases cut into `tasks` (by default four for each processor of the cluster). Each case follows from
-    seed and number, so a failure is replayed by gpuemu.check alone. fail_fast: no part goes on behind its first failure, and
-    those that have not begun are left out; the failure that counts is the one of the lowest number that was run.
-    Raises what gpuemu.check raises, and ImportError without the package ray."""
+    """gpuemu.check with its cases divided into `tasks` (by default four for each processor of the cluster). Each case depends
+    only on seed and number, so gpuemu.check alone can replay a failure. fail_fast: no part continues after its first failure, and
+    parts that have not begun are left out; the reported failure is the one with the lowest number among the cases that ran.
+    Raises the exceptions of gpuemu.check, and ImportError without the package ray."""
     count = arguments.whole(cases, "cases", 1)
     options["seed"] = rng.generate_seed() if seed is None else arguments.bits64(seed)
-    checking.checker_of(fn, reference, **options)  # Wrong arguments are told here, not by a worker.
+    checking.checker_of(fn, reference, **options)  # Wrong arguments are reported here and not by a worker.
     ray, start = _ray(), time.perf_counter()
     wanted = int(ray.cluster_resources().get("CPU", 1)) * TASKS_PER_WORKER if tasks is None else arguments.whole(tasks, "tasks", 1)
     parts = [range(at, min(at + -(-count // wanted), count)) for at in range(0, count, -(-count // wanted))]
@@ -69,7 +69,7 @@ def _merged(parts: list[CheckResult], start: float) -> CheckResult:
         found.passed += part.passed
         found.compared += part.compared
     for part in sorted((one for one in parts if one.failures), key=_number):
-        if not found.failures:  # These are about the first failure.
+        if not found.failures:  # The following fields are about the first failure.
             found.smallest, found.notes = part.smallest, part.notes
         found.failures += part.failures
     found.seconds = time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""Programs of gpuemu that answer one request at a time over their standard input and output: gpuemu-device, gpuemu-check."""
+"""Runs programs of gpuemu that answer one request at a time over standard input and output: gpuemu-device, gpuemu-check."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from typing import Any
 from gpuemu import installed
 from gpuemu.errors import InternalError
 
-_HEAD = struct.Struct("<IQ")  # Bytes of JSON, bytes of data.
-BROKEN = (OSError, ValueError, struct.error)  # What exchange() raises when the program has ended.
+_HEAD = struct.Struct("<IQ")  # Size of the JSON and size of the data, in bytes.
+BROKEN = (OSError, ValueError, struct.error)  # Raised by exchange() when the program has ended.
 
 
 def find(name: str, variable: str) -> str | None:
-    """The path of a program: that of an environment variable, else beside the gpuemu command, else in PATH."""
+    """Returns the path of a program: that of an environment variable, else beside the gpuemu command, else in PATH."""
     candidates = [os.environ.get(variable)]
     if beside := installed.find_program():
         candidates.append(str(pathlib.Path(beside).resolve().parent / name))
@@ -31,7 +31,7 @@ def find(name: str, variable: str) -> str | None:
 
 
 def _built(name: str) -> str | None:
-    """What was built of the sources that this package lies in."""
+    """Returns the path of the program built from the source tree with this package."""
     path = pathlib.Path(__file__).resolve().parents[2] / "build/release/bin" / name
     return str(path) if os.access(path, os.X_OK) else None
 
@@ -41,8 +41,8 @@ def start(path: str) -> subprocess.Popen[bytes]:
 
 
 def exchange(process: subprocess.Popen[bytes], request: dict[str, Any], data: Any = b"") -> tuple[dict[str, Any], bytes]:
-    """The reply's JSON and data. Raises UnicodeEncodeError for a text with a lone surrogate, before anything is sent, and what
-    BROKEN names when the program has ended."""
+    """Sends a request; returns the reply's JSON and data. Raises UnicodeEncodeError for text with a lone surrogate, before
+    anything is sent, and an exception of BROKEN when the program has ended."""
     assert process.stdin is not None and process.stdout is not None
     text = json.dumps(request, ensure_ascii=False).encode()
     process.stdin.write(_HEAD.pack(len(text), len(data)) + text)
@@ -53,7 +53,7 @@ def exchange(process: subprocess.Popen[bytes], request: dict[str, Any], data: An
 
 
 def end(process: subprocess.Popen[bytes], owner: int) -> None:
-    """Of the process that started it, not of one that was forked from that."""
+    """Ends a program in the process that started it, not in a fork of that process."""
     if owner != os.getpid():
         return
     for stream in (process.stdin, process.stdout):
@@ -68,8 +68,8 @@ def end(process: subprocess.Popen[bytes], owner: int) -> None:
 
 
 class Helper:
-    """A program that keeps nothing between requests: started at the first one, and again when it has ended. Threads may share
-    it. wrong: makes the exception for a request that it refuses."""
+    """A program that keeps no state between requests: started at the first one, and again after it has ended. Threads may share
+    it. wrong: creates the exception for a rejected request."""
 
     def __init__(self, name: str, variable: str, wrong: Callable[[str, str], Exception]) -> None:
         self.name, self.variable, self.wrong = name, variable, wrong
@@ -93,7 +93,7 @@ class Helper:
             ending()
 
     def ask(self, request: dict[str, Any], data: Any = b"") -> tuple[dict[str, Any], bytes]:
-        """The answer. Raises InternalError when the program ends meanwhile."""
+        """Returns the answer. Raises InternalError if the program ends meanwhile."""
         with self._lock:
             process = self._running()
             try:
@@ -104,7 +104,7 @@ class Helper:
                 self._close()
                 raise InternalError(f"{self.name} ended (status {process.returncode}) during '{request['request']}'") from problem
             except BaseException:
-                process.kill()  # Ctrl-C in the middle of an answer: the stream is of no further use.
+                process.kill()  # After Ctrl-C in the middle of an answer the stream cannot be used.
                 self._close()
                 raise
         if "error" in reply:

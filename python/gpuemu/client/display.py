@@ -1,4 +1,4 @@
-"""Results as a notebook shows them: tables in HTML, and plots of errors (matplotlib, when it is asked for). The records use this
+"""Formats results for notebooks: tables in HTML, and plots of errors (matplotlib, loaded when needed). The records use this
 module, so it does not import them: each function names the record that it takes."""
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from gpuemu import tensors
 from gpuemu.client import plots
 
-HEAT_ROWS = 256  # A heat map of more rows would show less.
+HEAT_ROWS = 256  # Most rows of a heat map; more would not be visible.
 
 
 def _cell(value: Any) -> str:
@@ -63,7 +63,7 @@ def check_html(found: Any) -> str:
 
 
 def program_html(report: Any) -> str:
-    """Of a program's check: the findings in the order of the program, then each op that was checked."""
+    """Formats a program's check: the findings in program order, then each op that was checked."""
     said = f"{report.ops_checked} of {report.ops_total} ops checked"
     text = _verdict(report.passed, said if report.ops_checked or report.findings else f"{said}: nothing was judged")
     if report.findings:

@@ -1,4 +1,4 @@
-"""What the dataclasses of replies can do beside holding members."""
+"""Methods of the dataclasses of replies."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ExportedCase:
         inputs: dict[str, Array]
 
     def placed(self) -> dict[str, Array]:
-        """The inputs by name, in memory that is laid out as the kernel had it."""
+        """Returns the inputs by name, in the memory layout that the kernel had."""
         from gpuemu.generate import layouts
 
         found = {}
@@ -27,7 +27,7 @@ class ExportedCase:
 
 class ErrorMap:
     def plot(self) -> Any:
-        """The map and the elements by size of error with the bound, as a figure of matplotlib."""
+        """Plots the error map, and the elements by size of error with the bound, as a figure of matplotlib."""
         from gpuemu.client.plots import error_map_figure
 
         return error_map_figure(self)
@@ -35,8 +35,8 @@ class ErrorMap:
 
 class CiOp:
     def plot(self) -> Any:
-        """The error of each case against its size and its value strategy, as a share of the bound: a figure of matplotlib. Raises
-        ValueError where no case has comparable values."""
+        """Plots the error of each case as a share of the bound, against its size and its value strategy, as a figure of
+        matplotlib. Raises ValueError if no case has comparable values."""
         from gpuemu.client.plots import op_figure
 
         return op_figure(self)
@@ -50,13 +50,13 @@ class CiSummary:
 
     @property
     def broken(self) -> list[str]:
-        """What could not be run or measured; a run is no success then."""
+        """Ops and kernels that could not be run or measured; the run has then failed."""
         return [f"{one.op_name} {one.dtype}: {one.error}" for one in self.ops if one.error] + [
             f"{one.kernel_name}: {one.error}" for one in self.lint_results if one.error
         ] + ([f"incomplete: {self.incomplete}"] if self.incomplete else [])
 
     def plot(self, op: str | None = None) -> Any:
-        """The figure of CiOp.plot() of the op of this name, of the first that failed without one."""
+        """Returns the figure of CiOp.plot() for the op of this name; without a name, for the first that failed."""
         found = next((one for one in self.ops if (one.op_name == op if op else one.failed)), None)
         if found is None:
             raise ValueError(f"the run has no op '{op}': it has {', '.join(one.op_name for one in self.ops)}" if op else "no op failed: name one, as in plot('gelu')")

@@ -1,4 +1,4 @@
-"""A daemon of another machine, by TLS over TCP: what its [daemon.listen] lets clients ask."""
+"""Connects to a daemon on another machine, by TLS over TCP; its [daemon.listen] says what clients may request."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from gpuemu.errors import ClientError, ConnectionError, ProtocolError, TimeoutEr
 PORT_MAX = 65535
 LENGTH_BYTES = 4
 MESSAGE_BYTES_MAX = 1 << 30
-# Files next to the token; `gpuemu daemon certs FOLDER` writes them.
+# Files in the folder of the token, written by `gpuemu daemon certs FOLDER`.
 AUTHORITY, CERTIFICATE, KEY = "ca.pem", "worker.pem", "worker.key"
 HOW = "make them with `gpuemu daemon certs FOLDER` on the daemon's machine and copy ca.pem, worker.pem, worker.key and token of that folder into one here"
 
 
 class NetworkAddress(NamedTuple):
-    """Where a daemon listens on TCP, and the file with its token."""
+    """The TCP address of a daemon, and the file with its token."""
 
     host: str
     port: int
@@ -34,14 +34,14 @@ class NetworkAddress(NamedTuple):
         return f"tls+tcp://{self.host}:{self.port}"
 
     def client(self) -> Client:
-        """A client of that daemon. It connects with the first request."""
+        """Returns a client of that daemon. It connects at the first request."""
         made = Client(str(self), start=False, share=False)
         made.connection = NetworkConnection(self, made.timeout_ms)
         return made
 
 
 def address(host: Any, port: Any, token_file: Any) -> NetworkAddress:
-    """Checks the arguments of connect(). Raises ValueError for a wrong port and ConnectionError without a token."""
+    """Checks the arguments of connect(). Raises ValueError for a wrong port and ConnectionError for a missing token."""
     host = "localhost" if host is None else host
     if not isinstance(host, str):
         raise TypeError(f"host is {host!r}, expected the name or address of the daemon's machine as text")
@@ -56,7 +56,7 @@ def address(host: Any, port: Any, token_file: Any) -> NetworkAddress:
 
 
 def _secret(file: pathlib.Path) -> pathlib.Path:
-    """The file, which only its owner may read."""
+    """Returns the file after checking that only its owner may read it."""
     mode = stat.S_IMODE(file.stat().st_mode)
     if mode & 0o077:
         raise ConnectionError(f"others may use {file} (mode {mode:04o}); run `chmod go= {file}`")
@@ -64,7 +64,7 @@ def _secret(file: pathlib.Path) -> pathlib.Path:
 
 
 class NetworkConnection(Connection):
-    """One TLS connection, on which requests are answered in turn."""
+    """One TLS connection, on which requests are answered one after the other."""
 
     def __init__(self, where: NetworkAddress, timeout_ms: int) -> None:
         super().__init__(str(where), timeout_ms, start=False, share=False)
@@ -72,7 +72,7 @@ class NetworkConnection(Connection):
         self.token, self._broken, self._is_admitted = "", "", False
 
     def _context(self) -> ssl.SSLContext:
-        """Reads the token too. Raises ConnectionError where a file is of no use."""
+        """Returns the TLS context; also reads the token. Raises ConnectionError when a file cannot be used."""
         folder = pathlib.Path(self.where.token_file).parent
         file = pathlib.Path(self.where.token_file)
         try:
@@ -89,7 +89,7 @@ class NetworkConnection(Connection):
         return context
 
     def open(self) -> Any:
-        """The connection, made at the first call."""
+        """Returns the connection, made at the first call."""
         with self._lock:
             if self._broken:
                 raise ConnectionError(f"the connection to {self.where} is over: {self._broken}")
@@ -115,12 +115,12 @@ class NetworkConnection(Connection):
             raise ConnectionError(f"Cannot connect to the daemon at {self.where}: {problem}; does it speak TLS there (daemon.listen)?") from problem
 
     def ask(self, request: dict[str, Any], timeout_ms: int | None = None) -> dict[str, Any]:
-        """The reply as it came, Error replies too. Thread-safe."""
+        """Returns the reply unchanged, including Error replies. Thread-safe."""
         opened, timeout_ms = self.open(), self.timeout_ms if timeout_ms is None else timeout_ms
         request = self._addressed(request)
         if request["type"] == "OpenSession":
             return self._open_session(opened, request, timeout_ms)
-        if not self._is_admitted:  # The daemon answers nothing before a session was opened with the token.
+        if not self._is_admitted:  # The daemon answers nothing before a session is opened with the token.
             first = self._open_session(opened, {"type": "OpenSession", "name": f"client-{os.getpid()}"}, timeout_ms)
             if first.get("type") != "SessionOpened":
                 return first
@@ -149,7 +149,7 @@ class NetworkConnection(Connection):
                 if length > MESSAGE_BYTES_MAX:
                     raise OSError(f"the reply has {length} bytes, more than {MESSAGE_BYTES_MAX}")
                 raw = _received(socket, length)
-        except (OSError, ValueError) as problem:  # What comes behind it would be taken for another's answer.
+        except (OSError, ValueError) as problem:  # Otherwise later data would be taken for the answer to another request.
             self._broken = str(problem)
             self.close()
             raise self._lost(problem, request, timeout_ms) from problem

@@ -1,4 +1,4 @@
-"""The figures of the page of `gpuemu ci`, in matplotlib. The records use this module, so it does not import them."""
+"""Draws the figures of the report of `gpuemu ci`, in matplotlib. The records use this module, so it does not import them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-_LEAST, _MOST = 1e-6, 1e12  # Shares of the bound beyond these are drawn at the edges.
+_LEAST, _MOST = 1e-6, 1e12  # Errors are drawn as shares of the bound; those beyond these limits, at the edges.
 
 
 def figure_class() -> Any:
-    """matplotlib's Figure, which needs no display. Raises ImportError that says what to install."""
+    """Returns matplotlib's Figure, which needs no display. Raises an ImportError that says what to install."""
     try:
         from matplotlib.figure import Figure
     except ImportError as problem:
@@ -20,7 +20,7 @@ def figure_class() -> Any:
 
 
 def draw_bound(axes: Any, bound: float, vertical: bool = True, label: str = "") -> None:
-    """A dashed line that the legend names."""
+    """Draws a dashed line with an entry in the legend."""
     line = axes.axvline if vertical else axes.axhline
     line(bound, color="black", linestyle="--", linewidth=1.5, label=label or f"bound {bound:.3g}")
     axes.legend(fontsize="small")
@@ -43,7 +43,7 @@ def _histogram(axes: Any, found: Any) -> None:
 
 
 def error_map_figure(found: Any) -> Any:
-    """Of an ErrorMap: where the errors are, and how large."""
+    """Draws an ErrorMap: where the errors are, and how large."""
     figure = figure_class()(figsize=(10, 4), layout="constrained")
     if len(found.cells) != found.rows * found.columns or not found.cells:
         raise ValueError(f"output '{found.output}' has no error to plot: none of its elements was compared")
@@ -65,7 +65,7 @@ def _share(sample: Any) -> float:
 
 
 def op_figure(op: Any) -> Any:
-    """Of a CiOp: its cases by size and by value strategy."""
+    """Draws a CiOp: its cases by size and by value strategy."""
     figure = figure_class()(figsize=(11, 5), layout="constrained")
     if not op.samples:
         raise ValueError(f"op '{op.op_name}' has no error to plot: no case has outputs of the expected shape and dtype")

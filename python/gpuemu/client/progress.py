@@ -1,4 +1,4 @@
-"""Shows how far a job is, while a client waits for it."""
+"""Shows the progress of a job while a client waits for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Progress = Callable[[records.JobStatus], object]
 
 
 class _Bar:
-    """A progress bar of tqdm, or one line on standard error when that is not installed."""
+    """A progress bar of tqdm, or one line on standard error if tqdm is not installed."""
 
     def __init__(self, title: str) -> None:
         try:
@@ -36,7 +36,7 @@ class _Bar:
 
 
 def listener(progress: bool | Progress | None, title: str) -> Progress | None:
-    """What is told how far a job is: a callback, or with True a bar."""
+    """Returns the callback that receives the progress of a job; for True, one that draws a bar."""
     if progress is True:
         return _Bar(title)
     return progress or None

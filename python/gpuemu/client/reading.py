@@ -1,4 +1,4 @@
-"""Records of the protocol as dataclasses, by the hints of their members."""
+"""Converts records of the protocol to dataclasses, by the type hints of their members."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def _value(hint: Any, value: Any) -> Any:
 
 
 def read(cls: type[T], data: dict[str, Any]) -> T:
-    """A dataclass, and those in it, from the members of `data` that it has; tensors become arrays."""
+    """Creates a dataclass, and those in it, from the members that `data` has; tensors become arrays."""
     hints = _hints(cls)  # type: ignore[arg-type]
     return cls(**{name: _value(hint, data[name]) for name, hint in hints.items() if data.get(name) is not None})
 
 
 def plain(record: Any) -> dict[str, Any]:
-    """A dataclass as the protocol has it: members that are None are left out."""
+    """Converts a dataclass to the protocol's form: members that are None are left out."""
     return dataclasses.asdict(record, dict_factory=_without_none)
 
 

@@ -1,4 +1,4 @@
-"""What the daemon answers, as dataclasses. Members that a newer daemon adds are left out, missing ones are defaults."""
+"""Replies of the daemon as dataclasses. Members added by a newer daemon are ignored; missing members get their defaults."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 
 def build(cls: type[T], data: dict[str, Any], **changed: Any) -> T:
-    """A dataclass from the members of `data` that it has; `changed` members come converted."""
+    """Creates a dataclass from the members that `data` has; `changed` gives converted members."""
     names = {one.name for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
     return cls(**{**{key: value for key, value in data.items() if key in names}, **changed})
 
 
 @dataclass
 class VoteSide:
-    """What one of those that can know a value says: "emulator", "cuda", "exact" (the kernel without rounding), "kernel NAME"
-    (another kernel of the op), "reference"."""
+    """The value that one source gives: "emulator", "cuda", "exact" (the kernel without rounding), "kernel NAME" (another kernel
+    of the op), "reference"."""
 
     name: str = ""
     value: float | None = None
@@ -32,7 +32,8 @@ class VoteSide:
 
 @dataclass
 class Vote:
-    """Who stands alone about a wrong element. alone: "kernel", "reference", "cuda", "emulator"; "none" where no two agree."""
+    """Which source disagrees with the others about a wrong element. alone: "kernel", "reference", "cuda", "emulator"; "none" if
+    no two agree."""
 
     alone: str = ""
     sentence: str = ""
@@ -45,7 +46,7 @@ class Vote:
 
 @dataclass
 class Diagnosis:
-    """Why a finding is there. verdict: as that of an ExplainResult, or "skipped"; divergence: the members of an ExplainedStep."""
+    """The cause of a finding. verdict: as in an ExplainResult, or "skipped"; divergence: the members of an ExplainedStep."""
 
     verdict: str = ""
     note: str = ""
@@ -59,7 +60,7 @@ class Diagnosis:
 
 @dataclass
 class Finding:
-    """One thing that is wrong. Reads like a dict too: finding["message"]. diagnosis: in reports, of the first of its kind."""
+    """One fault. Also readable like a dict: finding["message"]. diagnosis: in reports, only for the first finding of its kind."""
 
     kind: str = ""
     message: str = ""
@@ -81,13 +82,13 @@ class Finding:
         return self.__dict__[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """As that of a dict."""
+        """Like that of a dict."""
         return self.__dict__.get(name, default)
 
 
 @dataclass
 class ReproductionInfo:
-    """What brings a failure back. The members from base_seed on are of kernels that the daemon runs."""
+    """The data needed to reproduce a failure. The members from base_seed on are for kernels that the daemon runs."""
 
     seed: int = 0
     shape: list[int] = field(default_factory=list)
@@ -101,11 +102,11 @@ class ReproductionInfo:
     dims: dict[str, int] = field(default_factory=dict)
     attrs: dict[str, float] = field(default_factory=dict)
     value_strategy: str = ""
-    value_scale: float | None = None  # What minimization multiplied the values with.
-    value_parameters: list[float] = field(default_factory=list)  # What the strategy takes beside the seed.
+    value_scale: float | None = None  # Factor by which minimization multiplied the values.
+    value_parameters: list[float] = field(default_factory=list)  # Parameters of the strategy in addition to the seed.
     kernel: str = ""
-    layout_name: str = ""  # "broadcast" or "reversed", which `layout` calls Strided.
-    input_strides: dict[str, list[int]] = field(default_factory=dict)  # Of such a layout, by input.
+    layout_name: str = ""  # "broadcast" or "reversed"; `layout` calls both Strided.
+    input_strides: dict[str, list[int]] = field(default_factory=dict)  # Strides of such a layout, by input.
     program_folder: str = ""  # Folder that `gpuemu reproduce` runs, for a failure of a program's check.
 
     @classmethod
@@ -116,9 +117,9 @@ class ReproductionInfo:
 
 @dataclass
 class ValidationResult:
-    """The verdict on one case. error_stats: count, num_exceeding, max_abs, mean_abs, p50_abs, p90_abs, p99_abs,
-    max_rel, mean_rel, max_ulp, mean_ulp and, when it is not 0, mean_signed_ulp; None when no values were compared. warnings: of
-    a result that passed, what is to be looked at."""
+    """The verdict on one case. error_stats: count, num_exceeding, max_abs, mean_abs, p50_abs, p90_abs, p99_abs, max_rel,
+    mean_rel, max_ulp, mean_ulp and, when it is not 0, mean_signed_ulp; None when no values were compared. warnings: problems of a
+    result that passed."""
 
     passed: bool = False
     seed: int = 0
@@ -132,10 +133,10 @@ class ValidationResult:
     error_stats: dict[str, Any] | None = None
     warnings: list[Finding] = field(default_factory=list)
     passes_now: bool = False  # In lists of failures: the same case passed later.
-    project: str = ""  # In lists of stored results: the id of the project that it belongs to.
-    user: str = ""  # In lists of a daemon that several users share: who stored it.
-    flushed: bool = False  # Of gpuemu.check: subnormal numbers that came out as zero count as right.
-    # (output, reference) of a comparison in this process that failed.
+    project: str = ""  # In lists of stored results: the id of the result's project.
+    user: str = ""  # In lists of a daemon that several users share: the user who stored it.
+    flushed: bool = False  # For gpuemu.check: subnormal numbers flushed to zero are accepted.
+    # (output, reference) of a failed comparison in this process.
     compared: tuple[Array, Array] | None = field(default=None, repr=False, compare=False)
 
     def _repr_html_(self) -> str:
@@ -144,8 +145,8 @@ class ValidationResult:
         return validation_html(self)
 
     def plot(self, actual: Any = None, expected: Any = None, bound: float | None = None) -> Any:
-        """The error of every element and its histogram as a figure of matplotlib. The arrays are those that were compared in this
-        process, or given; bound: what errors may be, drawn among them."""
+        """Plots the error of every element and a histogram of the errors, as a figure of matplotlib. The arrays are those
+        compared in this process, or the given ones; bound: the largest allowed error, drawn in the histogram."""
         from gpuemu.client.display import plot
 
         return plot(self, actual, expected, bound)
@@ -168,7 +169,7 @@ def results(data: list[dict[str, Any]] | None) -> list[ValidationResult]:
 
 @dataclass
 class FuzzResults:
-    """A fuzz run: `total` counts the cases that were really run, `failures` are in order."""
+    """The result of a fuzz run: `total` counts the cases that ran; `failures` are in order."""
 
     seed: int = 0
     total: int = 0
@@ -177,16 +178,16 @@ class FuzzResults:
     failures: list[ValidationResult] = field(default_factory=list)
     proofs: list[dict[str, Any]] = field(default_factory=list)  # One per dtype; docs/guides/evidence.md.
     search: dict[str, Any] | None = None  # What a guided run reached.
-    error: str = ""  # why not all cases could be run
+    error: str = ""  # Why some cases could not be run.
     incomplete: str = ""  # What ended the run early.
-    cases_complete: int | None = None  # Set where a guided run ended early: how many cases ran and are counted.
-    notes: list[str] = field(default_factory=list)  # what the verdict does not rest on, such as sizes that no case had
+    cases_complete: int | None = None  # Cases that ran and are counted; set when a guided run ended early.
+    notes: list[str] = field(default_factory=list)  # Gaps of the verdict, such as sizes that no case had.
     warned: int = 0  # Cases that passed with a warning.
-    warnings: list[ValidationResult] = field(default_factory=list)  # The first of them.
-    execution: str = ""  # "local" where kernels ran in the daemon, which has no workers.
+    warnings: list[ValidationResult] = field(default_factory=list)  # The first of these cases.
+    execution: str = ""  # "local" if kernels ran in the daemon, because it has no workers.
 
     def add(self, verdict: ValidationResult) -> None:
-        """Counts one more case."""
+        """Adds one case to the counts."""
         self.total += 1
         self.passed += verdict.passed
         if not verdict.passed:
@@ -205,21 +206,21 @@ class FuzzResults:
 
 @dataclass
 class ReproduceResult:
-    """A failure run again: the new verdict, the exact inputs, and with profile=True what each source line did. `rerun` is
-    False where nothing could be run and the result is the stored one."""
+    """A failure that was run again: the new verdict, the exact inputs, and with profile=True the counts of each source line.
+    `rerun` is False if nothing could be run and the result is the stored one."""
 
     result: ValidationResult
     inputs: dict[str, Array]
     profile: list[dict[str, Any]] | None = None
     printed: list[str] = field(default_factory=list)
     rerun: bool = True
-    error_map: dict[str, Any] | None = None  # These three with details=True; docs/reference/protocol.md.
+    error_map: dict[str, Any] | None = None  # Set with details=True, as are ptx and launches; see docs/reference/protocol.md.
     ptx: str = ""
     launches: list[dict[str, Any]] = field(default_factory=list)
 
     def plot(self) -> Any:
-        """Where the errors of the case are and how large, with the bound: a figure of matplotlib. Raises ValueError where the
-        case was run without details=True or had no comparable values."""
+        """Plots where the errors of the case are and how large, with the bound, as a figure of matplotlib. Raises ValueError if
+        the case was run without details=True or had no comparable values."""
         from gpuemu.client import plots
 
         if not self.error_map:
@@ -248,10 +249,10 @@ class MinimizeResult:
     simplified: list[str] = field(default_factory=list)
     input_elements: int = 0
     nonzero_elements: int = 0
-    notes: list[str] = field(default_factory=list)  # As that not every run of it fails.
+    notes: list[str] = field(default_factory=list)  # For example that some runs of it do not fail.
     incomplete: str = ""  # What ended the search early.
-    error: str = ""  # Why not all could be run: the daemon was stopped.
-    execution: str = ""  # "local" where kernels ran in the daemon, which has no workers.
+    error: str = ""  # Why not everything could be run: the daemon was stopped.
+    execution: str = ""  # "local" if kernels ran in the daemon, because it has no workers.
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> MinimizeResult:
@@ -260,7 +261,7 @@ class MinimizeResult:
 
 @dataclass
 class OpReport:
-    """One op and dtype of a test run."""
+    """The result for one op and dtype of a test run."""
 
     op_name: str = ""
     dtype: str = ""
@@ -280,20 +281,20 @@ class OpReport:
     relations: dict[str, int] = field(default_factory=dict)  # Cases in which each relation was checked.
     no_reference: bool = False
     unjudged: bool = False
-    notes: list[str] = field(default_factory=list)  # What the verdict rests on.
-    proof: dict[str, Any] | None = None  # How much the passing cases prove; docs/guides/evidence.md.
+    notes: list[str] = field(default_factory=list)  # What the verdict is based on.
+    proof: dict[str, Any] | None = None  # The confidence that the passing cases give; docs/guides/evidence.md.
     fragile: list[dict[str, Any]] = field(default_factory=list)  # seed, setting, message, divergence; with fragile=True.
-    fragile_checked: int = 0  # Passing cases that were run in other settings.
-    reference_failed: bool = False  # It answered no case, which skipped_reason says.
-    not_run: int = 0  # Cases that the run ended before.
+    fragile_checked: int = 0  # Passing cases that also ran with other settings.
+    reference_failed: bool = False  # The reference failed for every case; skipped_reason gives the error.
+    not_run: int = 0  # Cases left out because the run ended.
     state: str = ""  # "broken", "stopped", "no_variant_fits", ...: why there is no verdict. Empty when the op ran.
 
 
 @dataclass
 class TestReport:
-    """What `gpuemu test` prints."""
+    """The report that `gpuemu test` prints."""
 
-    __test__ = False  # No test class, whatever pytest thinks of its name.
+    __test__ = False  # Keeps pytest from collecting the class as a test.
 
     seed: int = 0
     backend: str = ""
@@ -305,12 +306,12 @@ class TestReport:
     duration_ms: int = 0
     ops: list[OpReport] = field(default_factory=list)
     incomplete: str = ""  # What ended the run early.
-    error: str = ""  # Why not all could be run: the daemon was stopped.
-    execution: str = ""  # "local" where kernels ran in the daemon, which has no workers.
+    error: str = ""  # Why not everything could be run: the daemon was stopped.
+    execution: str = ""  # "local" if kernels ran in the daemon, because it has no workers.
 
     @property
     def broken(self) -> list[str]:
-        """What could not be run; the run is no success then."""
+        """Ops that could not be run; the run has then failed."""
         return [f"{one.op_name} {one.dtype}: {one.skipped_reason[7:]}" for one in self.ops if one.skipped_reason.startswith("error: ")]
 
     def _repr_html_(self) -> str:
@@ -326,7 +327,7 @@ class TestReport:
 
 @dataclass
 class Comparison:
-    """One stored result beside its baseline."""
+    """One stored result compared with its baseline."""
 
     op_name: str = ""
     seed: int = 0
@@ -343,7 +344,7 @@ class BaselineComparison:
     baseline_tag: str = ""
     comparisons: list[Comparison] = field(default_factory=list)
     has_regressions: bool = False
-    unmatched: int = 0  # Results of now without a counterpart, when the same cases are compared.
+    unmatched: int = 0  # Current results without a counterpart, when the same cases are compared.
     baseline_unmatched: int = 0
 
     @classmethod
@@ -373,8 +374,8 @@ class DeviceInfo:
 
 @dataclass
 class RemoteWorkerInfo:
-    """A worker on another machine. state: "idle", "busy", or "lost" for a while after its connection has ended; attempts: runs of kernels
-    that it was given; lost: those of them that it did not answer; connected: since when, in seconds since 1970."""
+    """A worker on another machine. state: "idle", "busy", or "lost" for a while after its connection ended; attempts: kernel runs
+    given to the worker; lost: runs that it did not answer; connected: the start of the connection, in seconds since 1970."""
 
     worker_id: str = ""
     host: str = ""
@@ -407,9 +408,9 @@ class DaemonStatus:
     devices: list[DeviceInfo] = field(default_factory=list)
     start_settings: dict[str, str] = field(default_factory=dict)
     build: str = ""
-    projects: int = 0  # How many are open.
+    projects: int = 0  # Number of open projects.
     notes: list[str] = field(default_factory=list)
-    damage: str = ""  # What is known to be damaged in the database.
+    damage: str = ""  # Known damage to the database.
     remote_workers: list[RemoteWorkerInfo] = field(default_factory=list)
     execution: str = ""  # Where kernels run: "workers"; "local" or "remote" with --no-workers.
 
@@ -421,7 +422,7 @@ class DaemonStatus:
 
 @dataclass
 class JobStatus:
-    """How far a job is. `state`: running, done, cancelled or failed."""
+    """The progress of a job. `state`: running, done, cancelled or failed."""
 
     job_id: int = 0
     state: str = "running"
@@ -432,13 +433,13 @@ class JobStatus:
     seconds_left: float = 0.0
     log: list[str] = field(default_factory=list)
     result: dict[str, Any] | None = None
-    events: list[dict[str, Any]] = field(default_factory=list)  # Those that were asked for; docs/reference/protocol.md.
-    lines: list[dict[str, Any]] = field(default_factory=list)  # The log with the kind of each line, where it was asked for.
-    code: str | None = None  # Why it failed: "Stopped", with the daemon.
+    events: list[dict[str, Any]] = field(default_factory=list)  # The requested events; docs/reference/protocol.md.
+    lines: list[dict[str, Any]] = field(default_factory=list)  # The log with the kind of each line, if requested.
+    code: str | None = None  # Why it failed: "Stopped" if the daemon was stopped.
 
 
 class TestCase(TypedDict):
-    """A case for an op that the client runs; a dict, as it always was."""
+    """A case for an op that the client runs; a dict for compatibility."""
 
     seed: int
     inputs: dict[str, Array]

@@ -1,4 +1,4 @@
-"""Requests about sessions: a client's share of the devices, and what the daemon does."""
+"""Requests about sessions: a client's share of the devices, and the daemon's current work."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class SessionRequests:
-    """What gpuemu.Client and others that ask one request at a time have of sessions."""
+    """Session methods of gpuemu.Client and other clients that send one request at a time."""
 
     connection: Connection
 
@@ -20,46 +20,47 @@ class SessionRequests:
         raise NotImplementedError
 
     def open_session(self, name: str, **wishes: Any) -> Json:
-        """Opens a session; the requests of this client are of it from now on. wishes: weight, session_class ("interactive", "batch",
-        "auto"), memory_limit_mb, queue_max, time_limit_s (device time), lease_ms. Returns session (the secret), name, weight, class
-        and limits. A second client joins it by use_session()."""
+        """Opens a session; later requests of this client belong to it. wishes: weight, session_class ("interactive", "batch",
+        "auto"), memory_limit_mb, queue_max, time_limit_s (device time), lease_ms. Returns session (the secret), name, weight,
+        class and limits. Another client joins it with use_session()."""
         opened: Json = self._ask(calls.open_session(name, wishes))
         self.connection.session = opened["session"]
         return opened
 
     def use_session(self, session: str | None) -> None:
-        """The requests of this client are of the session with this secret; None: of this process."""
+        """Makes the requests of this client belong to the session with this secret; None: to the session of this process."""
         self.connection.session = session
 
     def close_session(self, name: str | None = None) -> None:
-        """Ends the session of this client, or that of this name, with everything that waits and runs for it."""
+        """Ends the session of this client, or the session of this name, and cancels its waiting and running work."""
         self._ask(calls.close_session(self.connection.session, name))
         if name is None:
             self.connection.session = None
 
     def set_session(self, name: str | None = None, **wishes: Any) -> Json:
-        """Changes the session of this client, or that of this name, by what open_session() takes. Returns it as sessions() does."""
+        """Changes the options of this client's session, or of the session of this name: those of open_session(). Returns it in
+        the form of sessions()."""
         result: Json = self._ask(calls.set_session(self.connection.session, name, wishes))
         return result
 
     def sessions(self) -> list[Json]:
-        """The sessions of the daemon, in the order of their opening."""
+        """Returns the sessions of the daemon, in the order in which they were opened."""
         result: list[Json] = self._ask(calls.sessions())
         return result
 
     def top(self) -> Json:
-        """time, devices, sessions and jobs, as `gpuemu top` shows them."""
+        """Returns time, devices, sessions and jobs, as `gpuemu top` shows them."""
         result: Json = self._ask(calls.top())
         return result
 
     def jobs(self) -> list[Json]:
-        """The jobs of this project that run, and the last that have ended."""
+        """Returns the running jobs of this project, and the most recent ones that ended."""
         result: list[Json] = self._ask(calls.jobs())
         return result
 
 
 class AsyncSessionRequests:
-    """As SessionRequests, for gpuemu.AsyncClient."""
+    """Like SessionRequests, for gpuemu.AsyncClient."""
 
     connection: Connection
 

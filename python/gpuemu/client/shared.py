@@ -1,6 +1,6 @@
-"""Memory that the daemon reads arrays from: as text in a message they are a third larger and are copied many times.
+"""Shared memory from which the daemon reads arrays: as text in a message they are a third larger and are copied many times.
 
-A segment has no name in any file system: it ends with the process that made it, whatever ends that. The daemon only reads
+A segment has no name in any file system: it disappears with the process that made it, however that ends. The daemon only reads
 it, while it answers the request that names it.
 """
 
@@ -14,14 +14,14 @@ from typing import Any
 from gpuemu.tensors import Array, Outgoing
 
 CAPABILITY = "shared_memory"
-LEAST = 1 << 14  # Bytes of an array: below it the calls of the system cost as much as the text.
-KEPT = 64 << 20  # Bytes of a segment that waits for the next request; a larger one is given back.
-FREE_MAX = 8  # Segments that wait: as many as requests have run side by side, but not every peak for ever.
+LEAST = 1 << 14  # Smallest array in bytes that uses shared memory; below this the system calls cost as much as the text.
+KEPT = 64 << 20  # Largest segment in bytes that is kept for the next request; a larger one is freed.
+FREE_MAX = 8  # Most segments that are kept: as many as there were parallel requests, without keeping every peak for ever.
 ALIGNMENT = 64
 
 
 class Segment:
-    """One memory of this process. Raises OSError when there is none to be had."""
+    """One segment of memory of this process. Raises OSError when none can be allocated."""
 
     def __init__(self) -> None:
         self.name = f"gpuemu-shared-{os.urandom(16).hex()}"
@@ -31,11 +31,11 @@ class Segment:
         self._end = weakref.finalize(self, os.close, self.descriptor)
 
     def close(self) -> None:
-        """May be called again."""
+        """Closes the segment. May be called again."""
         self._end()
 
     def put(self, array: Array, offset: int) -> None:
-        """The elements of a packed array. Raises OSError when they do not fit into the memory of the machine."""
+        """Writes the elements of a packed array. Raises OSError when they do not fit into the memory of the machine."""
         rest = array.reshape(-1).view("uint8").data
         while len(rest):
             written = os.pwrite(self.descriptor, rest, offset)
@@ -44,7 +44,7 @@ class Segment:
 
 
 class Loan:
-    """The memory of one request: `place` says in the message where an array is."""
+    """The shared memory of one request; place() returns what the message says in place of an array."""
 
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
@@ -52,28 +52,29 @@ class Loan:
         self.end = 0
 
     def place(self, array: Array) -> dict[str, Any] | None:
-        """None where the text is the better place, or the only one."""
+        """Puts the array into shared memory. Returns None if it must be sent as text: it is small, or no memory is available."""
         if array.nbytes < LEAST or self.pool.closed:
             return None
         try:
             if self.segment is None:
                 self.segment = self.pool.take()
             self.segment.put(array, self.end)
-        except OSError:  # No descriptor or no memory left: the message itself may still fit.
+        except OSError:  # No descriptor or no memory left; the message itself may still fit.
             return None
         segment, offset = self.segment, self.end
         self.end = -(-(offset + array.nbytes) // ALIGNMENT) * ALIGNMENT
         return {"process": segment.process, "descriptor": segment.descriptor, "name": segment.name, "offset": offset, "bytes": array.nbytes}
 
     def give_back(self, *, answered: bool) -> None:
-        """answered: the daemon has read what it asked for. Without an answer it may still read: nobody else writes there."""
+        """Returns the memory to the pool. answered: the daemon has read the data. Without an answer it may still be reading, so
+        the segment is not reused."""
         if self.segment is not None:
             self.pool.give_back(self.segment, answered)
         self.segment = None
 
 
 class Pool:
-    """The segments of one connection; threads may share it. A closed one lends nothing."""
+    """The segments of one connection; threads may share it. A closed pool lends nothing."""
 
     def __init__(self) -> None:
         self.closed = not hasattr(os, "memfd_create")
@@ -94,20 +95,20 @@ class Pool:
         segment.close()
 
     def empty(self) -> None:
-        """Gives back what waits."""
+        """Frees the segments that are kept."""
         with self._lock:
             segments, self._free = self._free, []
         for segment in segments:
             segment.close()
 
     def close(self) -> None:
-        """From now on everything goes as text."""
+        """From now on all arrays are sent as text."""
         self.closed = True
         self.empty()
 
 
 def writer(loan: Loan | None) -> Any:
-    """What json.dumps asks how an array is written."""
+    """Returns the function with which json.dumps writes an array."""
 
     def write(value: object) -> dict[str, Any]:
         if isinstance(value, Outgoing):

@@ -1,4 +1,5 @@
-"""Requests about tapes: ops over named tensors that the daemon schedules over its devices, and traces of what ran."""
+"""Requests about tapes, which are ops over named tensors that the daemon schedules over its devices, and about traces of their
+runs."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def _save(trace: Json, path: Any, settings: Mapping[str, str]) -> str:
 
 
 class TapeRequests:
-    """What gpuemu.Client has of tapes. A client with a session of its own sees that session's entries, another one all."""
+    """Tape methods of gpuemu.Client. A client with its own session sees the entries of that session, any other client sees
+    all."""
 
     connection: Connection
 
@@ -74,30 +76,32 @@ class TapeRequests:
         return result
 
     def tape_status(self, wait_ms: int | None = None) -> Json:
-        """done, total and failed of this session's entries. wait_ms: waits so long for the last one to end."""
+        """Returns done, total and failed of this session's entries. wait_ms: waits up to this long for the last one to end."""
         result: Json = self._ask(calls.tape_status(wait_ms))
         return result
 
     def fetch_tensor(self, id: str) -> Array:
-        """The values of a tensor of this session's tape, once they are computed. Raises the error of the op that failed first."""
+        """Returns the values of a tensor of this session's tape, once they are computed. Raises the error of the first op that
+        failed."""
         result: Array = self._ask(calls.fetch_tensor(id))
         return result
 
     def trace(self, session: str | None = None, layers: Sequence[str] = ()) -> Json:
-        """The daemon's trace, as `gpuemu trace live` prints it. session: a name; layers: input_tape, output_queue, handles, ticks."""
+        """Returns the daemon's trace, as `gpuemu trace live` prints it. session: a name; layers: input_tape, output_queue,
+        handles, ticks."""
         result: Json = self._ask(calls.trace(session, layers))
         return result
 
     def print_input_tape(self) -> None:
-        """Prints what was submitted, a line for each entry."""
+        """Prints the submitted entries, one per line."""
         _print(self.trace(layers=["input_tape"]), "input_tape")
 
     def print_output_queue(self) -> None:
-        """Prints what devices do, in the order in which it was scheduled."""
+        """Prints the work of the devices, in the order in which it was scheduled."""
         _print(self.trace(layers=["output_queue"]), "output_queue")
 
     def print_handles(self) -> None:
-        """Prints where tensors live."""
+        """Prints the locations of tensors."""
         _print(self.trace(layers=["handles"]), "handles")
 
     def print_tick_trace(self) -> None:
@@ -105,13 +109,13 @@ class TapeRequests:
         _print(self.trace(layers=["ticks"]), "ticks")
 
     def save_debug_trace(self, path: Any = None) -> str:
-        """Writes the trace to a file that `gpuemu trace FILE` shows, and returns its path. Without one:
-        trace_SECONDS.json in the folder scheduler.debug_dir of gpuemu.toml."""
+        """Writes the trace to a file that `gpuemu trace FILE` shows, and returns its path. The default path is trace_SECONDS.json
+        in the folder scheduler.debug_dir of gpuemu.toml."""
         return _save(self.trace(), path, self._ask(calls.config_values()))
 
 
 class AsyncTapeRequests:
-    """As TapeRequests, for gpuemu.AsyncClient."""
+    """Like TapeRequests, for gpuemu.AsyncClient."""
 
     connection: Connection
 

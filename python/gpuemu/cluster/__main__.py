@@ -1,5 +1,6 @@
-"""What `gpuemu fuzz --cluster` and `gpuemu test --cluster` run. It writes lines, each a word and what it is about (cli/cluster reads
-them); what libraries print goes to standard error. It ends with what is complete at SIGINT, and when its standard input ends."""
+"""The program behind `gpuemu fuzz --cluster` and `gpuemu test --cluster`. It writes lines for cli/cluster, each a word and its
+arguments; output of libraries goes to standard error. It ends with the complete results at SIGINT, and when its standard input
+ends."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _DRAW_SECONDS = 0.2
 
 
 class _Lines:
-    """The lines of standard output."""
+    """Writes the lines of standard output."""
 
     def __init__(self, out: TextIO) -> None:
         self.out = out
@@ -36,7 +37,7 @@ class _Lines:
 
 
 class _Stop:
-    """Set by SIGINT, SIGTERM, and the end of whoever started this process."""
+    """Set by SIGINT, by SIGTERM, and when the parent process ends."""
 
     def __init__(self) -> None:
         self.wanted = False
@@ -115,7 +116,7 @@ class _Command:
         self.seed = head.seed() if given.seed is None else given.seed
 
     def _run(self, source: Any, what: str) -> bool:
-        """False: nothing more is to be run."""
+        """Runs one source. Returns False if nothing more is to be run."""
         ended = self.cluster.run(source, _bar(self.given, self.lines, what, source))
         if ended:
             self.lines.write("ended", "interrupted" if self.cluster.interrupted else ended)
@@ -157,10 +158,10 @@ def _serve(given: argparse.Namespace, lines: _Lines, stop: _Stop) -> None:
 
 def main(words: Sequence[str]) -> None:
     lines, given = _Lines(os.fdopen(os.dup(1), "w", encoding="utf-8")), _arguments(words)
-    os.dup2(2, 1)  # For whatever else prints.
+    os.dup2(2, 1)  # Output of libraries goes to standard error.
     try:
         _serve(given, lines, _Stop())
-    except ValueError as problem:  # InvalidRequestError is one.
+    except ValueError as problem:  # InvalidRequestError is a ValueError.
         lines.write("usage", str(problem))
     except (ClientError, ImportError, OSError) as problem:
         lines.write("failed", str(problem))

@@ -1,4 +1,4 @@
-"""One process on a node: it has a daemon of its own, with one lane, and runs ranges of cases one after the other."""
+"""One process on a node: it has its own daemon with one lane, and runs ranges of cases one after the other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _REPLIES = {"FuzzOp": "FuzzResults", "RunTests": "TestReport"}
 
 
 def daemon_program() -> str:
-    """gpuemu-daemon beside the gpuemu command. Raises ConnectionError where there is none."""
+    """Returns the path of gpuemu-daemon beside the gpuemu command. Raises ConnectionError if it is not found."""
     command = installed.find_program()
     beside = [os.path.dirname(one) for one in (command, os.path.realpath(command))] if command else []
     found = shutil.which("gpuemu-daemon", path=os.pathsep.join([*beside, os.environ.get("PATH", os.defpath)]))
@@ -35,7 +35,7 @@ def daemon_program() -> str:
 
 
 def relocated(value: Any, old: str, new: str) -> Any:
-    """The value with the folder `old` named `new` in all its texts."""
+    """Returns the value with the folder `old` replaced by `new` in all strings."""
     if isinstance(value, str):
         return value.replace(old, new) if old in value else value
     if isinstance(value, list):
@@ -46,8 +46,8 @@ def relocated(value: Any, old: str, new: str) -> Any:
 
 
 class Runner:
-    """`settings`: environment variables. `home`: the project's folder on the machine that the run was started on, which findings
-    name. `package`: the project's files as a zip file; None: they are in the working directory."""
+    """`settings`: environment variables. `home`: the project's folder on the machine that started the run, for the paths in
+    findings. `package`: the project's files as a zip file; None if they are in the working directory."""
 
     def __init__(self, settings: dict[str, str], home: str, package: bytes | None = None) -> None:
         memory = _MEMORY if os.access(_MEMORY, os.W_OK) else None
@@ -79,11 +79,12 @@ class Runner:
         self.client.request("Ping")
 
     def hello(self) -> int:
-        """Its process, once it may be asked."""
+        """Returns the id of its process, once it answers requests."""
         return os.getpid()
 
     def run(self, request: dict[str, Any], shared: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The reply to a FuzzOp or RunTests, Error replies too; `shared`: more members of the request. Raises where the daemon is gone."""
+        """Returns the reply to a FuzzOp or RunTests, including Error replies; `shared`: more members of the request. Raises if
+        the daemon is gone."""
         try:
             call = calls.Call({**request, **(shared or {})}, _REPLIES[request["type"]], dict, stream=True)
             reply = self.client._run(call, None)
@@ -96,12 +97,12 @@ class Runner:
         return dict(reply if self.project == self.home else relocated(reply, self.project, self.home))
 
     def _forget(self) -> None:
-        """The results are elsewhere from now on."""
+        """Deletes the results here, because they are stored elsewhere."""
         with contextlib.suppress(ClientError):
             self.client.prune_storage(passing=True, failures=True)
 
     def _leave_nothing(self) -> None:
-        """A daemon that was killed has not removed its folder; this process is of no more use."""
+        """Kills the daemon and removes its folder, which a killed daemon leaves behind. The process cannot be used afterwards."""
         self.daemon.kill()
         self.daemon.wait()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Finding a Ray cluster, or making one on this machine for as long as a run lasts."""
+"""Finds a Ray cluster, or starts one on this machine for the duration of a run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ WAIT_SECONDS = 30.0
 NEEDS_RAY = "--cluster needs the package ray: pip install gpuemu[ray]"
 _LOOK_SECONDS = 1.0
 _LOCAL_MAX = 64
-# A node that dies is noticed within seconds; Ray's own times are made for networks.
+# Notices within seconds that a node died; Ray's own intervals are meant for networks.
 _LOCAL_SYSTEM = {"health_check_initial_delay_ms": 1000, "health_check_period_ms": 1000, "health_check_timeout_ms": 2000,
                  "health_check_failure_threshold": 3}  # fmt: skip
 
 
 def need_ray() -> Any:
-    """The package ray. Raises ImportError that says how to get it."""
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Actors without a GPU leave CUDA_VISIBLE_DEVICES alone.
+    """Imports the package ray. Raises an ImportError that says how to install it."""
+    # Actors without a GPU then leave CUDA_VISIBLE_DEVICES unchanged.
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
         import ray
     except ImportError as problem:
@@ -37,7 +38,7 @@ def need_ray() -> Any:
 
 
 def check_address(address: str) -> str:
-    """The address. Raises ValueError for what is none of the four forms."""
+    """Returns the address. Raises ValueError if it has none of the four forms."""
     expected = "expected auto, HOST:PORT, ray://HOST:PORT or local:N"
     if not isinstance(address, str):
         raise ValueError(f"address is {address!r}; {expected}")
@@ -58,7 +59,7 @@ def _nobody(address: str) -> ConnectionError:
 
 
 def _accepts(place: str) -> bool:
-    """Whether something listens there."""
+    """True if a server accepts connections at that address."""
     host, _, port = place.rpartition(":")
     try:
         with socket.create_connection((host.strip("[]"), int(port)), timeout=_LOOK_SECONDS):
@@ -68,7 +69,8 @@ def _accepts(place: str) -> bool:
 
 
 def _is_ray(place: str, seconds: float) -> bool:
-    """Whether what listens there is Ray. In a process of its own: Ray ends the one that asks something else."""
+    """True if the server at that address is Ray. A separate process asks, because Ray ends the process when the server is not
+    Ray."""
     words = [sys.executable, "-m", "ray.scripts.scripts", "health-check", "--address", place]
     try:
         return subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False).returncode == 0
@@ -77,10 +79,10 @@ def _is_ray(place: str, seconds: float) -> bool:
 
 
 def _place_of_auto() -> str | None:
-    """Where the cluster is that RAY_ADDRESS names or that runs on this machine."""
+    """Returns the address of the cluster that RAY_ADDRESS names or that runs on this machine."""
     if named := os.environ.get("RAY_ADDRESS"):
         return named
-    from ray._private import services  # There is no public way.
+    from ray._private import services  # There is no public interface.
 
     services.find_gcs_addresses.cache_clear()
     try:
@@ -90,7 +92,7 @@ def _place_of_auto() -> str | None:
 
 
 def find(address: str, stopped: Callable[[], bool]) -> str:
-    """What ray.init() takes for the cluster at this address. Raises ConnectionError when there is none in time."""
+    """Returns the address for ray.init(). Raises ConnectionError if no cluster answers in time."""
     end = time.monotonic() + WAIT_SECONDS
     while not stopped():
         place = _place_of_auto() if address == "auto" else address
@@ -111,14 +113,14 @@ def _quiet(ray: Any) -> dict[str, Any]:
 
 
 def _own_path() -> str:
-    """Where Python finds this package and what it finds beside it, for other processes of this machine."""
+    """Returns a PYTHONPATH with this package and the packages installed beside it, for other processes of this machine."""
     return os.pathsep.join([str(pathlib.Path(gpuemu.__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 @contextlib.contextmanager
 def _local_cluster(ray: Any, nodes: int, gpus: bool) -> Iterator[str]:
-    """Ray with so many nodes on this machine, each with one core, or one GPU where these count; stopped at the end."""
-    from ray._private import utils  # There is no public way.
+    """Starts Ray with this many nodes on this machine, each with one core, or one GPU if `gpus`; stops it at the end."""
+    from ray._private import utils  # There is no public interface.
     from ray.cluster_utils import Cluster
 
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -135,14 +137,14 @@ def _local_cluster(ray: Any, nodes: int, gpus: bool) -> Iterator[str]:
         yield cluster.address
     finally:
         cluster.shutdown()
-        if before:  # Starting our own has overwritten the address of a cluster that runs here.
+        if before:  # Starting our cluster has overwritten the address of a cluster that already runs here.
             utils.write_ray_address(before)
 
 
 @contextlib.contextmanager
 def connected(address: str, working_dir: str, gpus: bool, stopped: Callable[[], bool]) -> Iterator[bool]:
-    """This process is a driver of the cluster. Gives whether the nodes have the working directory; a process that was connected
-    before stays so, and its working directory is its own. Raises ConnectionError where there is no cluster."""
+    """Connects this process to the cluster as a driver. Yields whether the nodes have the working directory: a process that was
+    connected before stays connected and keeps its own. Raises ConnectionError if there is no cluster."""
     ray = need_ray()
     if ray.is_initialized() and not address.startswith("local:"):
         yield False
@@ -158,7 +160,7 @@ def connected(address: str, working_dir: str, gpus: bool, stopped: Callable[[], 
             place = find(address, stopped)
         try:
             ray.init(address=place, runtime_env=environment, **_quiet(ray))
-        except (OSError, TimeoutError) as problem:  # ConnectionError of Python is an OSError.
+        except (OSError, TimeoutError) as problem:  # Python's ConnectionError is an OSError.
             raise _nobody(address) from problem
         stack.callback(ray.shutdown)
         yield True

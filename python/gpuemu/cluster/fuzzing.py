@@ -19,14 +19,14 @@ from gpuemu.cluster.runs import Node
 from gpuemu.cluster.searching import Search
 from gpuemu.errors import IncompleteError, OpNotFoundError, of_reply
 
-BROKEN_AFTER = 32  # Cases, none of which could run.
-FAILURES_MAX, WARNINGS_MAX = 1000, 4  # Listed, as by a daemon.
+BROKEN_AFTER = 32  # A run whose first cases, this many, could all not be run is ended.
+FAILURES_MAX, WARNINGS_MAX = 1000, 4  # Most failures and warnings that are listed, as by a daemon.
 _RUNNABLE = ("kernel", "script_based")
 
 
 @dataclass
 class ClusterFuzzResults(records.FuzzResults):
-    """FuzzResults, and where the cases ran."""
+    """FuzzResults, with the nodes that ran the cases."""
 
     nodes: list[Node] = field(default_factory=list)
     chunks_redone: int = 0
@@ -34,7 +34,7 @@ class ClusterFuzzResults(records.FuzzResults):
 
 @dataclass(frozen=True)
 class FuzzWish:
-    """What each op is fuzzed with."""
+    """The options for fuzzing each op."""
 
     iterations: int
     seed: int
@@ -45,7 +45,8 @@ class FuzzWish:
 
 
 class FuzzSource(OrderedSource[Range | None]):
-    """The run of one op; the key of a piece that replays the corpus is None. `put` makes a reference of Ray."""
+    """The run of one op; the piece that replays the corpus has the key None. `put` stores a value in Ray and returns a
+    reference."""
 
     def __init__(self, op: str, wish: FuzzWish, head: Head, put: Callable[[Any], Any] = lambda value: value) -> None:
         super().__init__()
@@ -58,13 +59,13 @@ class FuzzSource(OrderedSource[Range | None]):
         self.replays_failed = self.complete = 0
         self._parts: dict[str, list[Any]] = {"proofs": [], "reports": [], "notes": []}
         self._epochs = list(epochs(wish.iterations))
-        self._made = 0  # Epochs of which there are pieces.
-        self._corpora: dict[int, Any] = {}  # What epochs follow, by the last one whose cases are in it.
+        self._made = 0  # Epochs for which pieces were made.
+        self._corpora: dict[int, Any] = {}  # The corpus for later epochs, by the last epoch whose cases it includes.
         self._replay_pieces = 0
 
     @property
     def cases(self) -> int:
-        """Of the whole run."""
+        """Number of cases of the whole run."""
         return self.wish.iterations + len(self.start)
 
     # --- pieces
@@ -92,11 +93,11 @@ class FuzzSource(OrderedSource[Range | None]):
         self._made += 1
 
     def _may_begin(self, epoch: int) -> bool:
-        """Whether all that its cases follow is merged."""
+        """True if all cases that this epoch builds on are merged."""
         if not self.wish.guided or epoch < FIRST_FOLLOWING:
             return True
         if self.merged > self._replay_pieces and not self.search.counted:
-            return True  # A device that does not count: nothing follows anything.
+            return True  # The device does not count coverage, so no epoch builds on another.
         return self.complete >= self._epochs[epoch - FIRST_FOLLOWING].last
 
     # --- results
@@ -112,7 +113,7 @@ class FuzzSource(OrderedSource[Range | None]):
         self._ended = self._ended or (self.wish.fail_fast and self.results["failed"] > 0)
 
     def _failed(self, cases: Range | None, reply: dict[str, Any]) -> None:
-        """Cases of a piece that could not run. Where none could, so far, none will."""
+        """Records the error of a piece whose cases could not run. If no case could run so far, none will."""
         self.error = self.error or reply
         is_of_op = reply.get("code") in ("PtxParseError", "ReferenceScriptFailed")
         tried = 0 if cases is None else cases.last
@@ -141,11 +142,11 @@ class FuzzSource(OrderedSource[Range | None]):
         self._corpora[epoch] = self.put({"corpus": list(self.search.entries)})
 
     def finish(self, ended: str) -> dict[str, Any]:
-        """The reply of the run; `ended`: why it ended early, "" where it did not."""
-        if not self.wish.guided:  # Each case stands by itself.
+        """Returns the reply of the run; `ended`: why it ended early, "" if it did not."""
+        if not self.wish.guided:  # Cases are independent of each other.
             self._merge_all()
         self.head.stored()
-        if self.error is None and not ended and self.results["total"] == 0:  # As a daemon tells of a run that it has alone.
+        if self.error is None and not ended and self.results["total"] == 0:  # The same error as for a run on one daemon.
             self.error = {"type": "Error", "code": "InvalidRequest", "message": f"op '{self.op}': no kernel supports any of its cases: look at "
                           "`supports` and the dims"}  # fmt: skip
         if self.error is not None and self.results["total"] == 0:
@@ -160,7 +161,7 @@ class FuzzSource(OrderedSource[Range | None]):
         told = {"warned": self.results["warned"], "warnings": finished.get("warnings"), "proofs": finished.get("proofs"),
                 "notes": [*self._parts["notes"], *finished.get("notes", [])]}  # fmt: skip
         results = {**self.results, "failures": finished["failures"]}
-        for name, value in told.items():  # As a daemon sends them: not where there are none.
+        for name, value in told.items():  # Like a daemon, leaves out empty members.
             results.pop(name, None)
             results |= {name: value} if value else {}
         if self.error is not None:
@@ -179,7 +180,7 @@ class FuzzSource(OrderedSource[Range | None]):
 
 
 def _together(all_results: list[ClusterFuzzResults]) -> ClusterFuzzResults:
-    """Several ops as one; what the search of each reached is told by none."""
+    """Adds up the results of several ops, without the coverage of each op's search."""
     if len(all_results) == 1:
         return all_results[0]
     sum_ = ClusterFuzzResults(seed=all_results[0].seed)
@@ -193,7 +194,7 @@ def _together(all_results: list[ClusterFuzzResults]) -> ClusterFuzzResults:
 
 
 def results_of(reply: dict[str, Any], nodes: list[Node], redone: int) -> ClusterFuzzResults:
-    """Raises the exception of an Error reply, and IncompleteError with what there is."""
+    """Converts a reply to results. Raises the exception of an Error reply, and IncompleteError with the partial results."""
     if reply["type"] == "Error":
         raise of_reply(reply.get("code", ""), reply.get("message", "Unknown error"))
     found = ClusterFuzzResults.from_dict({name: value for name, value in reply.items() if name not in ("nodes", "chunks_redone")})
@@ -207,12 +208,13 @@ def results_of(reply: dict[str, Any], nodes: list[Node], redone: int) -> Cluster
 def fuzz(project: str | os.PathLike[str] = ".", op: str | None = None, iterations: int = 100, seed: int | None = None, guided: bool = True,
          address: str = "auto", chunk: int = 256, resources: Mapping[str, float] | None = None,
          on_progress: Progress | None = None) -> ClusterFuzzResults:  # fmt: skip
-    """`gpuemu fuzz OP --cluster ADDRESS`: failures, their order, seeds, corpus and totals are those of a run on this machine, for any
-    number of nodes. project: a folder with a gpuemu.toml, or its path. op None: every op that a daemon can run, one after the other,
-    added up. address: "auto", "HOST:PORT", "ray://HOST:PORT" or "local:N". chunk: cases that go to a node at a time. resources: what each
-    process takes of the cluster beside its core or GPU. on_progress: is told how far it is.
-    Raises ImportError without the package ray, ConnectionError where there is no cluster, VersionMismatchError, and IncompleteError with
-    `result` where cases were lost three times."""
+    """Does the work of `gpuemu fuzz OP --cluster ADDRESS`: failures, their order, seeds, corpus and totals equal those of a run
+    on this machine, for any number of nodes. project: a folder with a gpuemu.toml, or its path. op None: runs every op that a
+    daemon can run, one after the other, and adds up the results. address: "auto", "HOST:PORT", "ray://HOST:PORT" or "local:N".
+    chunk: cases sent to a node at a time. resources: what each process reserves of the cluster in addition to its core or GPU.
+    on_progress: is called with the progress.
+    Raises ImportError without the package ray, ConnectionError if there is no cluster, VersionMismatchError, and IncompleteError
+    with `result` if cases were lost three times."""
     check(address, resources)
     file = project_file(project)
     known = ops_of(file)

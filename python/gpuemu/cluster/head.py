@@ -1,4 +1,4 @@
-"""The daemon of the machine that a run was started on: it keeps what the run finds, in the project."""
+"""The daemon of the machine that started the run: it stores the results in the project."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpuemu.client.client import Client
 from gpuemu.client.connection import default_socket, program
 from gpuemu.errors import ConfigError, ConnectionError
 
-BATCHES_MAX = 8  # Batches of results that wait to be stored.
+BATCHES_MAX = 8  # Most batches of results that wait to be stored.
 _START_SECONDS = 60
 
 
@@ -33,7 +33,7 @@ def _started(file: pathlib.Path, socket: str) -> None:
 
 
 def ops_of(file: pathlib.Path) -> list[dict[str, Any]]:
-    """The ops of a gpuemu.toml, each with name, dtypes and execution_mode. Raises ConfigError."""
+    """Returns the ops of a gpuemu.toml, each with name, dtypes and execution_mode. Raises ConfigError."""
     words = [program(), "--config", str(file), "ops", "--format", "json"]
     done = subprocess.run(words, env=installed.environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -46,7 +46,7 @@ def _whole(reply: dict[str, Any]) -> dict[str, Any]:
 
 
 class Head:
-    """A connection to it. It is started where none runs, unless `socket` says where it is."""
+    """A connection to that daemon. Starts one if none runs, unless `socket` names a daemon."""
 
     def __init__(self, file: pathlib.Path, socket: str | None = None) -> None:
         self.client = Client(socket or default_socket(), start=False, share=False)
@@ -78,16 +78,16 @@ class Head:
         return self.client.status().backend
 
     def seed(self) -> int:
-        """validation.seed of the project, else a fresh one."""
+        """Returns validation.seed of the project, else a new random seed."""
         said = self.client.settings().get("validation.seed", "")
         return int(said) if said.isdigit() else secrets.randbits(64)
 
     def corpus(self, op: str) -> list[dict[str, Any]]:
-        """What a guided run of the op begins with."""
+        """Returns the corpus with which a guided run of the op begins."""
         return list(self.client.request("GetCorpus", op_name=op)["entries"])
 
     def store(self, results: list[dict[str, Any]]) -> None:
-        """Keeps results, in the order of the calls; returns before that is done. Raises what an earlier call could not do."""
+        """Stores results in the order of the calls, without waiting. Raises the error of an earlier call."""
         if not results:
             return
         self._storing.append(self._threads.submit(self.client.request, "StoreResults", results=results))
@@ -95,16 +95,16 @@ class Head:
             self._storing.popleft().result()
 
     def stored(self) -> None:
-        """Waits until everything is kept."""
+        """Waits until everything is stored."""
         while self._storing:
             self._storing.popleft().result()
 
     def finish(self, kind: str, answers: str, **members: Any) -> dict[str, Any]:
-        """FinishFuzz or FinishTests."""
+        """Sends FinishFuzz or FinishTests."""
         return self.client._run(calls.Call({"type": kind, **members}, answers, _whole, stream=True), None)
 
 
 def settings_for(backend: str) -> dict[str, str]:
-    """The environment of the nodes' daemons: what decides here what runs."""
+    """Returns the environment of the nodes' daemons: the variables that select the devices here."""
     kept = {name: os.environ[name] for name in ("GPUEMU_EMULATED_DEVICES",) if os.environ.get(name)}
     return {**kept, "GPUEMU_BACKEND": backend}

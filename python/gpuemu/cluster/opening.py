@@ -1,4 +1,4 @@
-"""A run from its beginning to its end: the project on the nodes, the cluster, its actors."""
+"""Opens and closes a run: sends the project to the nodes, connects to the cluster, starts the actors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ INTERRUPTED = "the run was cancelled"
 
 
 def check_resources(resources: Mapping[str, Any] | None) -> dict[str, float]:
-    """Ray's own resources by name. Raises ValueError for what is none."""
+    """Returns Ray's custom resources by name. Raises ValueError for anything else."""
     for name, amount in (resources or {}).items():
         if not isinstance(name, str) or name in ("CPU", "GPU", "memory", "object_store_memory", ""):
             raise ValueError(f"resources has {name!r}; expected names that `ray start --resources` gives a node; CPU and GPU are taken anyway")
@@ -37,7 +37,7 @@ def check(address: str, resources: Mapping[str, Any] | None) -> None:
 
 
 class _Told:
-    """A source that says how far it is."""
+    """A source that reports its progress."""
 
     def __init__(self, source: Source, tell: Callable[[int], object]) -> None:
         self.source, self.tell, self.done = source, tell, 0
@@ -57,7 +57,7 @@ class _Told:
 
 
 class Counted(Source, Protocol):
-    """A source that knows how many cases it has and what it found."""
+    """A source that counts its cases and failures."""
 
     results: dict[str, Any]
 
@@ -66,7 +66,7 @@ class Counted(Source, Protocol):
 
 
 def teller(on_progress: Progress | None, source: Counted) -> Callable[[int], object]:
-    """Tells a caller of Python how far a run is."""
+    """Returns a function that reports the progress of a run to a caller in Python."""
     began = time.monotonic()
 
     def tell(done: int) -> None:
@@ -87,7 +87,7 @@ class OpenCluster:
         self._redone = 0
 
     def run(self, source: Source, tell: Callable[[int], object]) -> str:
-        """Why it ended early; "" where it did not."""
+        """Runs a source. Returns why it ended early; "" if it did not."""
         try:
             self.distribution.run(_Told(source, tell))
         except LostError as problem:
@@ -98,7 +98,7 @@ class OpenCluster:
         return INTERRUPTED if self.interrupted else ""
 
     def take_nodes(self) -> list[Node]:
-        """What the nodes did since the last call."""
+        """Returns the work of the nodes since the last call."""
         before = {one.node: one for one in self._before}
         now = [replace(one) for one in self.distribution.nodes]
         self._before = [replace(one) for one in now]
@@ -109,7 +109,7 @@ class OpenCluster:
         return now
 
     def take_redone(self) -> int:
-        """Chunks that were done again since the last call."""
+        """Returns how many chunks were repeated since the last call."""
         redone, self._redone = self.distribution.chunks_redone - self._redone, self.distribution.chunks_redone
         return redone
 
@@ -117,7 +117,7 @@ class OpenCluster:
 @contextlib.contextmanager
 def opened(file: Path, head: Head, address: str, resources: Mapping[str, Any] | None,
            stopped: Callable[[], bool] = lambda: False) -> Iterator[OpenCluster]:  # fmt: skip
-    """The actors live as long as it is open."""
+    """Opens the cluster; the actors live until the block ends."""
     wanted, place = check_resources(resources), check_address(address)
     ray = need_ray()
     backend = head.backend

@@ -7,12 +7,12 @@ from typing import Any, Generic, TypeVar
 
 from gpuemu.cluster.runs import Piece
 
-HELD_MAX = 256  # Pieces that wait for one before them.
+HELD_MAX = 256  # Most replies that wait for an earlier one.
 Key = TypeVar("Key")
 
 
 class OrderedSource(Generic[Key]):
-    """What is special to a run: `_make`, `_merge` and `_is_all`. A key says what the piece is of."""
+    """Base of the sources. Subclasses define `_make`, `_merge` and `_is_all`. A key says which part of the run a piece is."""
 
     def __init__(self) -> None:
         self.merged = 0
@@ -22,15 +22,15 @@ class OrderedSource(Generic[Key]):
         self._ended = False
 
     def _make(self, actors: int) -> None:
-        """Adds the pieces that may begin now, where there are any."""
+        """Adds the pieces that may begin now, if any."""
         raise NotImplementedError
 
     def _merge(self, key: Key, reply: dict[str, Any]) -> None:
-        """Takes the reply of the next piece in order."""
+        """Merges the reply of the next piece in order."""
         raise NotImplementedError
 
     def _is_all(self) -> bool:
-        """Whether every piece was made."""
+        """True when every piece was made."""
         raise NotImplementedError
 
     def _add(self, name: str, request: dict[str, Any], key: Key, shared: Any = None) -> None:
@@ -54,7 +54,7 @@ class OrderedSource(Generic[Key]):
         self._merge(self._pieces[number][1], self._held.pop(number))
 
     def _merge_all(self) -> None:
-        """Those too that have a gap before them."""
+        """Merges all held replies, even if earlier ones are missing."""
         for number in sorted(self._held):
             self._merge_next(number)
 

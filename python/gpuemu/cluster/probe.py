@@ -1,10 +1,10 @@
-"""What a node has; sent to it as code, because it may have another gpuemu or none."""
+"""Examines a node. Sent to the node as code, because it may have another version of gpuemu or none."""
 
 from __future__ import annotations
 
 
 def look() -> tuple[str, str]:
-    """The node's host, and its version of gpuemu, "" where it has none."""
+    """Returns the node's host name and its version of gpuemu, "" if it has none."""
     import socket
 
     try:

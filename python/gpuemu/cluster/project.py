@@ -1,4 +1,4 @@
-"""The project as the nodes get it: its folder without what no case needs."""
+"""Packs the project for the nodes: its folder without the files that no case needs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from collections.abc import Iterator
 
 from gpuemu.errors import ConfigError, LimitExceededError
 
-BYTES_MAX = 512 << 20  # What Ray takes as a working_dir.
+BYTES_MAX = 512 << 20  # The largest working_dir that Ray takes.
 _OTHER = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages", "venv"})
 
 
 def project_file(project: str | os.PathLike[str]) -> pathlib.Path:
-    """The gpuemu.toml that a folder or a path means. Raises ConfigError where there is none."""
+    """Returns the gpuemu.toml of a folder or path. Raises ConfigError if there is none."""
     path = pathlib.Path(project).absolute()
     found = path / "gpuemu.toml" if path.is_dir() else path
     if not found.is_file():
@@ -27,7 +27,7 @@ def project_file(project: str | os.PathLike[str]) -> pathlib.Path:
 
 
 def files_of(folder: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Files below the folder; nothing hidden, behind links, or in folders of builds and packages."""
+    """Yields the files below the folder, except hidden ones, those behind links, and folders of builds and packages."""
     for at, folders, names in os.walk(folder):
         folders[:] = sorted(one for one in folders if not one.startswith(".") and one not in _OTHER and not os.path.islink(os.path.join(at, one)))
         for name in sorted(names):
@@ -52,7 +52,7 @@ def _checked(file: pathlib.Path, limit: int) -> list[pathlib.Path]:
 
 @contextlib.contextmanager
 def working_dir(file: pathlib.Path, limit: int = BYTES_MAX) -> Iterator[str]:
-    """A folder with the project's files, as long as it is needed; the project file is gpuemu.toml in it."""
+    """Yields a temporary folder with the project's files; the project file is gpuemu.toml in it."""
     files = _checked(file, limit)
     with tempfile.TemporaryDirectory(prefix="gpuemu-cluster-") as made:
         for path in files:
@@ -63,13 +63,13 @@ def working_dir(file: pathlib.Path, limit: int = BYTES_MAX) -> Iterator[str]:
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
                 os.link(path, target)
-            except OSError:  # Another file system, or files of others.
+            except OSError:  # Raised for another file system, or files of another user.
                 shutil.copyfile(path, target)
         yield made
 
 
 def packed(folder: str) -> bytes:
-    """The folder as a zip file, for a Ray that is connected already and takes no working_dir any more."""
+    """Returns the folder as a zip file, for a Ray that is already connected and accepts no working_dir."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
         for path in files_of(pathlib.Path(folder)):

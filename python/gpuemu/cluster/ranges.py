@@ -1,4 +1,4 @@
-"""How a run is cut: into epochs, which are gpuemu's own, and these into chunks, which change nothing."""
+"""Divides a run into epochs, which are those of gpuemu, and epochs into chunks, which do not affect the results."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from dataclasses import dataclass
 _SIZES = (32, 32, 64, 64, 128, 128, 256, 256, 512, 512)
 _LATER = 1024  # Cases of each epoch after the listed ones.
 _BEGINS = tuple(sum(_SIZES[:i]) for i in range(len(_SIZES) + 1))
-FIRST_FOLLOWING = 2  # Epochs before this one follow nothing.
-CHUNK_LEAST = 16  # Smaller chunks cost more to send than the balance that they bring is worth.
+FIRST_FOLLOWING = 2  # Epochs before this one do not build on others.
+CHUNK_LEAST = 16  # Smaller chunks cost more to send than they gain in balance.
 
 
 def epoch_begin(epoch: int) -> int:
-    """The first number of an epoch."""
+    """Returns the number of the first case of an epoch."""
     last = len(_SIZES)
     return _BEGINS[epoch] if epoch <= last else _BEGINS[last] + (epoch - last) * _LATER
 
 
 def epoch_of(number: int) -> int:
-    """The epoch of a case."""
+    """Returns the epoch of a case."""
     last = len(_SIZES)
     if number >= _BEGINS[last]:
         return last + (number - _BEGINS[last]) // _LATER
@@ -28,7 +28,7 @@ def epoch_of(number: int) -> int:
 
 @dataclass(frozen=True)
 class Range:
-    """Cases `first` to `last`, without `last`."""
+    """Cases `first` to `last`, excluding `last`."""
 
     first: int
     last: int
@@ -42,7 +42,7 @@ class Range:
 
 
 def epochs(cases: int) -> Iterator[Range]:
-    """The epochs of a run of so many cases; the last one may be cut."""
+    """Yields the epochs of a run of this many cases; the last one may be shortened."""
     epoch = 0
     while epoch_begin(epoch) < cases:
         yield Range(epoch_begin(epoch), min(epoch_begin(epoch + 1), cases))
@@ -50,6 +50,6 @@ def epochs(cases: int) -> Iterator[Range]:
 
 
 def chunks(whole: Range, most: int, actors: int) -> list[Range]:
-    """Parts of an epoch for so many actors, none of more than `most` cases."""
+    """Divides an epoch into parts for this many actors, none of more than `most` cases."""
     size = min(most, max(CHUNK_LEAST, -(-whole.count // max(actors, 1))))
     return [Range(first, min(first + size, whole.last)) for first in range(whole.first, whole.last, size)]

@@ -1,4 +1,4 @@
-"""Gives the pieces of a run to actors on the nodes of a cluster, and those that are lost to others."""
+"""Distributes the pieces of a run to actors on the nodes of a cluster. Pieces that are lost go to other actors."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import gpuemu
-import gpuemu.cluster.probe as probe  # A module, to be sent by value.
+import gpuemu.cluster.probe as probe  # Imported as a module, so that Ray can send it by value.
 from gpuemu.cluster.actor import Runner
 from gpuemu.errors import ConnectionError, VersionMismatchError
 
 LOSSES_MAX = 3
-STARTS_MAX = 3  # Actors of a node that cannot start before it is given up.
-NODES_SECONDS = 1.0  # Between two looks at which nodes there are.
+STARTS_MAX = 3  # Failed starts of actors after which a node is not used.
+NODES_SECONDS = 1.0  # Interval between two queries of the list of nodes.
 WAIT_SECONDS = 0.2
-NOBODY_SECONDS = 60.0  # Without any actor.
+NOBODY_SECONDS = 60.0  # The run fails after this long without any actor.
 
 
 @dataclass
 class Node:
-    """What a node did in a run. seconds: of all its actors together."""
+    """The work of a node in a run. seconds: the sum over its actors."""
 
     node: str
     host: str
@@ -33,31 +33,31 @@ class Node:
 
 @dataclass
 class Piece:
-    """Cases for one actor. `name`: for people, "chunk 256..511"."""
+    """Cases for one actor. `name` is for messages: "chunk 256..511"."""
 
-    number: int  # Among all pieces of the run.
+    number: int  # Its number among all pieces of the run.
     name: str
     request: dict[str, Any]
-    shared: Any = None  # Members of the request that many pieces have, as a reference of Ray.
-    lost: list[str] = field(default_factory=list)  # Where.
+    shared: Any = None  # Members of the request that many pieces share, as a reference of Ray.
+    lost: list[str] = field(default_factory=list)  # The nodes that lost it.
 
 
 class LostError(Exception):
-    """A piece was lost too often; nothing more is run."""
+    """Raised when a piece was lost too often; the run ends."""
 
 
 class Source(Protocol):
-    """Where pieces come from and results go to."""
+    """Supplies pieces and takes their results."""
 
     def next(self, actors: int) -> Piece | None:
-        """A piece that may begin now; None: none, or none yet."""
+        """Returns a piece that may begin now; None if there is none, or none yet."""
 
     def take(self, piece: Piece, reply: dict[str, Any]) -> int:
-        """The reply of a piece, in any order. Says how many cases it counts."""
+        """Takes the reply of a piece; replies come in any order. Returns how many cases it counts."""
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is to come."""
+        """True when no more pieces will come."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class _Place:
     """A node of the cluster."""
 
     told: Node
-    room: int  # Actors that it has resources for.
+    room: int  # Number of actors that its resources allow.
     probe: Any = None
     failed_starts: int = 0
     actors: list[_Actor] = field(default_factory=list)
@@ -87,13 +87,13 @@ class _Actor:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What an actor takes and is made with."""
+    """Resources and arguments of each actor."""
 
     gpus: bool
     resources: dict[str, float]
     settings: dict[str, str]
     home: str
-    package: Any = None  # A reference of Ray to the project's files, where they are in no working directory.
+    package: Any = None  # A reference of Ray to the project's files, if they are in no working directory.
 
     def room(self, has: dict[str, float]) -> int:
         needs = {"GPU" if self.gpus else "CPU": 1.0, **self.resources}
@@ -101,23 +101,24 @@ class Wishes:
 
 
 class Distribution:
-    """One run on a cluster that this process is connected to."""
+    """One run on a cluster to which this process is connected."""
 
     def __init__(self, ray: Any, wishes: Wishes, stopped: Callable[[], bool]) -> None:
         self.ray, self.wishes, self.stopped = ray, wishes, stopped
         self.chunks_redone = 0
         self._places: dict[str, _Place] = {}
-        self._waiting: dict[Any, _Actor | _Place] = {}  # By what Ray answers with.
+        self._waiting: dict[Any, _Actor | _Place] = {}  # The key is the reference with which Ray answers.
         self._again: collections.deque[Piece] = collections.deque()
         self._looked = self._had_actor = 0.0
 
     @property
     def nodes(self) -> list[Node]:
-        """Those that had an actor."""
+        """Returns the nodes that had an actor."""
         return [one.told for one in self._places.values() if one.told.actors]
 
     def run(self, source: Source) -> None:
-        """Until the source is over or the run was stopped. Raises LostError, and ClientError where the cluster is of no use."""
+        """Runs until the source is over or the run is stopped. Raises LostError, and ClientError if the cluster cannot be
+        used."""
         self._had_actor = time.monotonic()
         while not source.over and not self.stopped():
             self._look()
@@ -199,7 +200,7 @@ class Distribution:
                     self._give(piece, one)
 
     def _again_for(self, one: _Actor, actors: list[_Actor]) -> Piece | None:
-        """A lost piece; where another node is there, not one that this node has lost."""
+        """Returns a lost piece for this actor. If there are other nodes, the piece must not have been lost by this one."""
         others = any(other.place is not one.place for other in actors)
         for piece in self._again:
             if one.place.label not in piece.lost or not others:
@@ -249,7 +250,7 @@ class Distribution:
             raise ConnectionError(f"node {place.label} starts no daemon: {why}")
 
     def close(self) -> None:
-        """Ends the actors, and their daemons with them."""
+        """Ends the actors and with them their daemons."""
         actors = [one for place in self._places.values() for one in place.actors]
         closing = [one.handle.close.remote() for one in actors if one.ready and one.piece is None]
         if closing:

@@ -1,4 +1,4 @@
-"""Tests on a cluster: the cases of every op and dtype in ranges of RunTests."""
+"""Tests on a cluster: divides the cases of every op and dtype into ranges of RunTests."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Group = tuple[str, str]  # An op and a dtype.
 
 @dataclass
 class ClusterTestReport(records.TestReport):
-    """TestReport, and where the cases ran."""
+    """TestReport, with the nodes that ran the cases."""
 
-    __test__ = False  # For pytest, as below.
+    __test__ = False  # Keeps pytest from collecting the class.
 
     nodes: list[Node] = field(default_factory=list)
     chunks_redone: int = 0
@@ -34,20 +34,21 @@ class ClusterTestReport(records.TestReport):
 
 @dataclass(frozen=True)
 class TestWish:
-    """What is tested: cases of each op and dtype."""
+    """The options of a test run: cases of each op and dtype."""
 
     __test__ = False
     groups: Sequence[Group]
     cases: int
     seed: int
-    alone: frozenset[str] = frozenset()  # Ops of which no daemon runs a case.
+    alone: frozenset[str] = frozenset()  # Ops whose cases no daemon runs.
     chunk: int = 256
     fail_fast: bool = False
     beside: Mapping[str, Any] = field(default_factory=dict)  # More members of RunTests.
 
 
 def groups_of(known: Sequence[Mapping[str, Any]], ops: Sequence[str], dtypes: Sequence[str]) -> list[Group]:
-    """What is meant by these names, empty for all, in the order of gpuemu.toml. Raises OpNotFoundError and InvalidRequestError."""
+    """Returns the ops and dtypes with these names (empty lists: all), in the order of gpuemu.toml. Raises OpNotFoundError and
+    InvalidRequestError."""
     names = [one["name"] for one in known]
     for op in ops:
         if op not in names:
@@ -66,7 +67,7 @@ def groups_of(known: Sequence[Mapping[str, Any]], ops: Sequence[str], dtypes: Se
 class TestSource(OrderedSource[tuple[Group, Range]]):
     """All ops of one run."""
 
-    __test__ = False  # For pytest.
+    __test__ = False  # Keeps pytest from collecting the class.
 
     def __init__(self, wish: TestWish, head: Head) -> None:
         super().__init__()
@@ -74,7 +75,7 @@ class TestSource(OrderedSource[tuple[Group, Range]]):
         self.results: dict[str, Any] = {"total": 0, "failed": 0}
         self.error: dict[str, Any] | None = None
         self._reports: list[dict[str, Any]] = []
-        self._left = dict.fromkeys(wish.groups, wish.cases)  # Cases of which nothing is known yet.
+        self._left = dict.fromkeys(wish.groups, wish.cases)  # Number of cases that have no result yet.
         self._unmade = [(group, part) for group in wish.groups for part in self._parts(group)]
 
     @property
@@ -111,7 +112,7 @@ class TestSource(OrderedSource[tuple[Group, Range]]):
         self._ended = self.wish.fail_fast and self.results["failed"] > 0
 
     def finish(self, ended: str) -> dict[str, Any]:
-        """The reply of the run; `ended`: why it ended early, "" where it did not."""
+        """Returns the reply of the run; `ended`: why it ended early, "" if it did not."""
         if not self.wish.fail_fast:
             self._merge_all()
         self.head.stored()
@@ -139,9 +140,9 @@ def _report_of(reply: dict[str, Any], nodes: list[Node], redone: int) -> Cluster
 def test(project: str | os.PathLike[str] = ".", ops: Sequence[str] = (), *, cases: int = 0, seed: int | None = None,
          dtypes: Sequence[str] = (), strategies: Sequence[str] = (), address: str = "auto", chunk: int = 256,
          resources: Mapping[str, float] | None = None, on_progress: Progress | None = None) -> ClusterTestReport:  # fmt: skip
-    """`gpuemu test OPS --cluster ADDRESS`: the verdicts, failures and counts are those of a run on this machine, for any number of nodes.
-    ops, dtypes, strategies: only these; cases: of each op and dtype, 0 for validation.cases. The other arguments and what is raised are
-    those of fuzz()."""
+    """Does the work of `gpuemu test OPS --cluster ADDRESS`: the verdicts, failures and counts equal those of a run on this
+    machine, for any number of nodes. ops, dtypes, strategies: runs only these; cases: of each op and dtype, 0 for
+    validation.cases. The other arguments and the exceptions are those of fuzz()."""
     check(address, resources)
     file = project_file(project)
     known = ops_of(file)

@@ -1,5 +1,5 @@
-"""Kernels in this process: a device, its buffers, and kernels in CUDA, Triton and Numba. gpuemu.device.Device and the other
-names that exported cases use are loaded at their first use."""
+"""Runs kernels from this process: a device, its buffers, and kernels in CUDA, Triton and Numba. gpuemu.device.Device and the
+other names that exported cases use are loaded at their first use."""
 
 import importlib
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""Arrays as arguments of kernels: the way of their storages to the device, and back where the kernel changed them."""
+"""Passes arrays to kernels: copies their storages to the device, and back if the kernel changed them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuemu.device.storages import Region, View
 from gpuemu.errors import LaunchError
 from gpuemu.tensors import Array
 
-# C types that a pointer may read, by kind (float or integer) and bytes. Bytes can become anything.
+# C types that a pointer may read, by kind (float or integer) and size in bytes. A pointer to bytes may be cast to anything.
 _POINTEES = {
     **dict.fromkeys(("float",), ("float", 4)), **dict.fromkeys(("double",), ("float", 8)),
     **dict.fromkeys(("half", "__half", "nv_bfloat16", "__nv_bfloat16"), ("float", 2)),
@@ -22,20 +22,21 @@ _POINTEES = {
     **dict.fromkeys(("short", "unsigned short", "int16_t", "uint16_t"), ("integer", 2)),
     **dict.fromkeys(("long long", "unsigned long long", "long long int", "long", "unsigned long", "int64_t", "uint64_t", "size_t"), ("integer", 8)),
 }  # fmt: skip
-_LOOK_BYTES = 256 << 20  # From here on it is worth asking how much memory there is.
-_COPIES = 2  # Copies of a storage here: its contents before and after the launch.
+_LOOK_BYTES = 256 << 20  # From this size on the free memory is checked.
+_COPIES = 2  # Copies of a storage on this machine: its contents before and after the launch.
 _EMULATED_COPIES = 3  # Copies on the emulator: the elements, a byte for each that says whether it was written, and a message.
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "std"}
 
 
 def pointee(words: Sequence[str]) -> str:
-    """What a parameter of these words points to, "" where that says nothing of its elements."""
+    """Returns the type that a parameter with these words points to, "" if it does not determine the elements."""
     name = " ".join(one for one in words[:-1] if one not in _QUALIFIERS)
     return name if name in _POINTEES else ""
 
 
 def insist_on_dtype(kind: np.dtype[Any], name: str, points_to: str) -> None:
-    """LaunchError for elements that no kernel reads, and those of another size than the source's pointer has."""
+    """Raises LaunchError for elements that no kernel reads, and for elements whose size differs from the pointer's type in the
+    source."""
     said = f"argument '{name}'"
     if kind.hasobject:
         raise LaunchError(f"{said} has dtype {kind}, whose elements are objects of Python: a kernel takes numbers, as of .astype('float32')")
@@ -51,14 +52,14 @@ def insist_on_dtype(kind: np.dtype[Any], name: str, points_to: str) -> None:
 
 
 def _scalars(kind: np.dtype[Any]) -> list[np.dtype[Any]]:
-    """The dtypes that a structure has, its parts' parts too."""
+    """Returns the dtypes of a structure's members, including those of nested structures."""
     if kind.names:
         return [one for name in kind.names for one in _scalars(kind[name])]
     return [kind] if kind.subdtype is None else _scalars(kind.subdtype[0])
 
 
 def _host_bytes_left() -> int | None:
-    """What this machine can give without taking from others; None where it does not say."""
+    """Returns the memory available on this machine in bytes; None if unknown."""
     try:
         lines = pathlib.Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -67,8 +68,8 @@ def _host_bytes_left() -> int | None:
 
 
 def insist_on_room(device: Device, regions: Sequence[Region]) -> None:
-    """LaunchError where the device or this machine cannot hold the storages, before anything is copied: the kernel of the
-    operating system ends processes for what is too much, and not always the one that asked."""
+    """Raises LaunchError if the device or this machine cannot hold the storages, before anything is copied. Otherwise the
+    operating system kills processes, and not always the one that allocated too much."""
     total = sum(one.bytes for one in regions)
     if total < _LOOK_BYTES and total <= device.memory_limit_bytes:
         return
@@ -84,7 +85,7 @@ def insist_on_room(device: Device, regions: Sequence[Region]) -> None:
 
 
 class Buffer:
-    """The storage of one or more arguments on the device, and the way back into the callers' arrays."""
+    """The storage of one or more arguments on the device. Copies changes back to the callers' arrays."""
 
     def __init__(self, device: Device, region: Region) -> None:
         self.device, self.region = device, region
@@ -98,19 +99,19 @@ class Buffer:
             raise
 
     def address_of(self, view: View) -> int:
-        """Of the view's element whose indices are all 0, on the device."""
+        """Returns the device address of the view's element whose indices are all 0."""
         return self.allocation + self.region.shift + view.address - self.region.start
 
     def free(self) -> None:
         self.device.free(self.allocation)
 
     def after(self) -> Array:
-        """The bytes of the storage as the kernel left them."""
+        """Returns the bytes of the storage after the kernel."""
         start = Address.of(self.allocation + self.region.shift, self.allocation.generation)
         return np.frombuffer(self.device.download(start, self.region.bytes), np.uint8)
 
     def explain(self, tensor: str) -> str:
-        """How the arguments of a finding lie in their storage; "" where there is nothing to say."""
+        """Describes where the arguments of a finding are in their storage; "" if there is nothing to add."""
         if tensor != self.region.name:
             return ""
         views = [one for one in self.region.views if not one.fills()]
@@ -122,8 +123,8 @@ class Buffer:
 
 
 def write_back(buffers: Sequence[Buffer]) -> None:
-    """All that the kernel changed, or nothing: LaunchError before the first byte is written. Warns of bytes that are of no
-    argument's elements: in memory of a GPU a kernel changes them, too, and few mean to."""
+    """Writes back all changes of the kernel, or nothing: LaunchError is raised before the first byte is written. Warns about
+    changed bytes that belong to no element of an argument: on a GPU a kernel changes them, too, and rarely on purpose."""
     made = []
     for one in buffers:
         after = one.after()

@@ -1,5 +1,5 @@
-"""A device in a process of its own (gpuemu-device): the emulator, or a GPU. A kernel that ends that process does not
-end yours; the next request starts another one.
+"""A device in a separate process (gpuemu-device): the emulator, or a GPU. A kernel that crashes that process does not crash
+yours; the next request starts another one.
 
     device = gpuemu.Device()                  # the emulator as an sm_80
     address = device.allocate(1024, "x")
@@ -23,12 +23,12 @@ from gpuemu import pipes
 from gpuemu.device.places import Place
 from gpuemu.errors import DeviceError, DeviceLostError
 
-_NO_GENERATION = 0  # Generation of a module that no process has.
-_STATELESS = ("open", "compile")  # "Unavailable" of these is no loss: there is no such GPU, no compiler.
+_NO_GENERATION = 0  # Generation of a module that is in no process.
+_STATELESS = ("open", "compile")  # For these, "Unavailable" does not mean a lost device: the GPU or the compiler does not exist.
 
 
 def program() -> str:
-    """gpuemu-device: $GPUEMU_DEVICE, else beside the gpuemu command, else in PATH."""
+    """Returns the path of gpuemu-device: $GPUEMU_DEVICE, else beside the gpuemu command, else in PATH."""
     if found := pipes.find("gpuemu-device", "GPUEMU_DEVICE"):
         return found
     raise DeviceError("no gpuemu-device beside the gpuemu command or in PATH; set GPUEMU_DEVICE to the program")
@@ -36,7 +36,7 @@ def program() -> str:
 
 @dataclass
 class Report:
-    """What a launch did. `profile`: per source line, when it was asked for and the device counts."""
+    """The result of a launch. `profile`: counts per source line, if requested and supported by the device."""
 
     findings: list[Place] = field(default_factory=list)
     printed: list[str] = field(default_factory=list)
@@ -49,12 +49,12 @@ class Report:
 class Parameter:
     name: str
     bytes: int
-    type: str  # of PTX: "u64", "f32"; "" for structures
+    type: str  # PTX type: "u64", "f32"; "" for structures.
 
 
 @dataclass
 class Entry:
-    """A kernel of a module: its parameters in order."""
+    """A kernel of a module, with its parameters in order."""
 
     name: str
     params: list[Parameter]
@@ -65,23 +65,23 @@ class Entry:
 
 @dataclass
 class Module:
-    """PTX that a device has loaded. `generation`: of the process; a module of an ended one is loaded again, and so is a
-    copy or what pickle made."""
+    """PTX that a device has loaded. `generation`: the process that loaded it; if that process has ended, the module is loaded
+    again, and so is a copy or an unpickled module."""
 
     ptx: str
     name: str
     number: int
     entries: dict[str, Entry]
     generation: int
-    source: str = ""  # CUDA C++ of it, where known: says which constants the host has to set.
-    unset: tuple[str, ...] = ()  # These.
+    source: str = ""  # Its CUDA C++ if known; it shows which constants the host has to set.
+    unset: tuple[str, ...] = ()  # Constants that the host has not set.
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "number": 0, "generation": _NO_GENERATION}
 
 
 class Address(int):
-    """Of a buffer, and of which process: the next one gives the same numbers to other buffers."""
+    """An address of a buffer, with the process that it belongs to: another process gives the same numbers to other buffers."""
 
     generation: int
 
@@ -93,9 +93,9 @@ class Address(int):
 
 
 class Device:
-    """backend: "emulator", "cuda" or "auto" (a GPU where one answers). index: which GPU, or which of the emulated devices
-    that GPUEMU_EMULATED_DEVICES lists. arch: what the emulator is, "sm_80"; None: what that device is.
-    memory_limit_bytes: of all buffers. Thread-safe: one request at a time."""
+    """backend: "emulator", "cuda" or "auto" (a GPU if one answers). index: which GPU, or which of the emulated devices of
+    GPUEMU_EMULATED_DEVICES. arch: the architecture to emulate, "sm_80"; None: that of the device. memory_limit_bytes: for all
+    buffers together. Thread-safe: it runs one request at a time."""
 
     def __init__(self, backend: str = "emulator", *, arch: str | None = None, index: int = 0, threads: int = 0,
                  memory_limit_bytes: int = 8 << 30) -> None:  # fmt: skip
@@ -109,30 +109,29 @@ class Device:
         self.generation = 0
         self._properties: dict[str, Any] = {}
         self._end: weakref.finalize[Any, Device] | None = None
-        # Modules that nobody has any more. The garbage collector comes at any moment, the middle of a request too: it only
-        # notes them here.
+        # Modules without references. The garbage collector may run in the middle of a request, so it only adds them here.
         self._dropped: deque[dict[str, Any]] = deque()
 
     @property
     def properties(self) -> dict[str, Any]:
-        """backend, name, sm, memory_bytes, memory_free_bytes, multiprocessors, driver_version, checks_bounds."""
+        """Returns backend, name, sm, memory_bytes, memory_free_bytes, multiprocessors, driver_version, checks_bounds."""
         with self._lock:
             self._start()
             return dict(self._properties)
 
     def close(self) -> None:
-        """Ends the process; buffers and modules are gone. The next request starts another one."""
+        """Ends the process; buffers and modules are lost. The next request starts another one."""
         with self._lock:
             end, self._process = self._end, None
             if end is not None:
                 end()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For another process: a device of the same kind there, with nothing in it."""
+        """Pickles the kind of the device: another process gets a new, empty device of that kind."""
         return _made_again, (self._wanted, self.arch, self._is_shared)
 
     def __copy__(self) -> Device:
-        """Of a process there is no copy: copies of what uses it use the same one."""
+        """Returns the device itself, because a process cannot be copied: copies of its users share it."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Device:
@@ -173,14 +172,14 @@ class Device:
                 "its buffers and modules are gone; the next launch starts another one"
             ) from problem
         except BaseException:
-            process.kill()  # Ctrl-C in the middle of an answer: the stream is of no further use.
+            process.kill()  # After Ctrl-C in the middle of an answer the stream cannot be used.
             self.close()
             raise
         if "error" not in reply:
             return reply, data
         told = reply["error"]
         if told["code"] == "Unavailable" and request["request"] not in _STATELESS:
-            self.close()  # A GPU that a kernel took down answers nothing any more in that process.
+            self.close()  # After a crash of a kernel the GPU answers nothing in that process.
             raise DeviceLostError(f"{told['message']}: its buffers and modules are gone; the next launch starts another process", told["code"])
         raise DeviceError(told["message"], told["code"])
 
@@ -195,11 +194,11 @@ class Device:
         while self._dropped:
             module = self._dropped.popleft()
             if self._process is not None and self._owner == os.getpid() and module["generation"] == self.generation:
-                with contextlib.suppress(DeviceError):  # A program that is older than this request keeps the module.
+                with contextlib.suppress(DeviceError):  # A version of gpuemu-device that lacks this request keeps the module.
                     self._exchange({"request": "unload", "module": module["number"]})
 
     def _insist(self, addresses: Iterable[int]) -> None:
-        """On buffers of the process that runs."""
+        """Raises DeviceLostError if a buffer belongs to a process that has ended."""
         if any(isinstance(one, Address) and not self._has(one) for one in addresses):
             raise DeviceLostError("a buffer went with the process that had it, which ended meanwhile: allocate and fill it again")
 
@@ -207,27 +206,28 @@ class Device:
         return self._process is not None and self._owner == os.getpid() and address.generation == self.generation
 
     def allocate(self, size: int, name: str = "buffer") -> Address:
-        """The address of `size` bytes, whose content is undefined; findings speak of it by its name."""
+        """Returns the address of `size` bytes with undefined content; findings use the name."""
         with self._lock:
             return Address.of(self._ask("allocate", bytes=size, name=name)[0]["address"], self.generation)
 
     def free(self, address: int) -> None:
-        """Of a buffer of a process that has ended nothing is left to free."""
+        """Frees a buffer. Does nothing if its process has ended."""
         with self._lock:
             if not isinstance(address, Address) or self._has(address):
                 self._ask("free", address=address)
 
     def upload(self, address: int, data: Any) -> None:
-        """`data`: bytes, or a contiguous array."""
+        """Writes `data`, bytes or a contiguous array, to the address."""
         self._ask("upload", memoryview(data).cast("B") if len(data) else b"", address=address)
 
     def download(self, address: int, size: int) -> bytes:
-        """`size` bytes from an address on."""
+        """Returns `size` bytes at the address."""
         return self._ask("download", address=address, bytes=size)[1]
 
     def compile(self, path: str, source: str = "", *, flags: Sequence[str] = (), include_dirs: Sequence[str] = (),
                 names: Sequence[str] = ()) -> tuple[str, dict[str, str]]:  # fmt: skip
-        """PTX of CUDA C++, and the entry of every name ("scale", "softmax<float>"). Compiled once per content."""
+        """Compiles CUDA C++ to PTX; returns it with the entry of every name ("scale", "softmax<float>"). Each content is compiled
+        once."""
         made, _ = self._ask("compile", path=path, source=source, arch=self._arch(), flags=list(flags),
                             include_dirs=list(include_dirs), name_expressions=list(names), cache_folder=_cache())  # fmt: skip
         return made["ptx"], made["lowered"]
@@ -237,7 +237,7 @@ class Device:
         return self.arch if emulated and self.arch is not None else f"sm_{self.properties['sm']}"
 
     def load(self, ptx: str, name: str = "module", source: str = "") -> Module:
-        """The module is unloaded when nobody has it any more."""
+        """Loads PTX. The module is unloaded when nothing refers to it."""
         with self._lock:
             made = self._load(ptx, name, source)
             for warning in made.get("warnings", ()):
@@ -252,7 +252,7 @@ class Device:
             return module
 
     def _unload_with(self, module: Module) -> None:
-        # Its members outlive it, with the number that it had last.
+        # The finalizer keeps the module's members, with the last number of the module.
         weakref.finalize(module, self._dropped.append, vars(module)).atexit = False
 
     def _load(self, ptx: str, name: str, source: str) -> dict[str, Any]:
@@ -261,8 +261,9 @@ class Device:
     def launch(self, module: Module, entry: str, grid: Sequence[int], block: Sequence[int], args: Sequence[bytes], *,
                shared_bytes: int = 0, timeout_ms: int = 30000, sanitize: Sequence[str] | None = None,
                profile: bool = False, buffers: Iterable[int] = (), symbols: Mapping[str, bytes] | None = None) -> Report:  # fmt: skip
-        """`args`: the bytes of every parameter; `buffers`: the addresses among them; `symbols`: what variables get before. DeviceLostError when the process that
-        had one of these has ended. A kernel that goes wrong is a report with findings."""
+        """Launches a kernel. `args`: the bytes of every parameter; `buffers`: the addresses among them; `symbols`: values for
+        variables, set before the launch. Raises DeviceLostError if the process of a buffer has ended. The findings of a faulty
+        kernel are in the report."""
         with self._lock:
             self._unload_dropped()
             self._insist(buffers)
@@ -279,7 +280,7 @@ class Device:
                 b"".join([*args, *(symbols or {}).values()]),
             )  # fmt: skip
             if reply.get("lost"):
-                self.close()  # The report is whole; everything else went with the GPU's context.
+                self.close()  # The report is complete; everything else was lost with the GPU's context.
         places = [Place(**{**one, "block": tuple(one["block"]), "thread": tuple(one["thread"])}) for one in reply["findings"]]
         return Report(places, reply["printed"], reply["thread_instructions"], reply["elapsed_ns"], reply["profile"])
 
@@ -307,7 +308,7 @@ _devices_lock = threading.Lock()
 
 
 def shared_device(backend: str = "emulator", arch: str = "sm_80") -> Device:
-    """The one device of this process for a backend and an architecture."""
+    """Returns the shared device of this process for a backend and an architecture."""
     with _devices_lock:
         if (backend, arch) not in _devices:
             _devices[backend, arch] = Device(backend, arch=arch)
@@ -316,7 +317,7 @@ def shared_device(backend: str = "emulator", arch: str = "sm_80") -> Device:
 
 
 def _made_again(wanted: dict[str, Any], arch: str | None, is_shared: bool) -> Device:
-    """What pickle makes of a device."""
+    """Recreates a device for pickle."""
     if is_shared and arch is not None:
         return shared_device(wanted["backend"], arch)
     return Device(wanted["backend"], arch=arch, index=wanted["index"], threads=wanted["threads"], memory_limit_bytes=wanted["memory_limit_bytes"])

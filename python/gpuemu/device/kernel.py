@@ -1,4 +1,4 @@
-"""Launching CUDA and PTX kernels on arrays, on the emulator with all its checks or on a GPU.
+"""Launches CUDA and PTX kernels on arrays, on the emulator with all its checks or on a GPU.
 
     add = gpuemu.Kernel('''extern "C" __global__ void add(const float* x, float* y, int n) {
       int i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -28,12 +28,12 @@ CHECKS = ("memory", "init", "race", "sync")
 _ALL_CHECKS = (*CHECKS, "race_shared", "race_global", "division", "nonfinite", "writes")
 _FLOATS: dict[str, Any] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 _INTEGERS = ("u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64")
-_NO_FILE = "<source>"  # Where findings are in a text that no file has as it is.
-_IN_FOLDER = re.compile(f'"[^"\\n]*/{_NO_FILE}"')  # Compilers take it for a file of the folder that they run in.
+_NO_FILE = "<source>"  # File name in findings about a source that is in no file.
+_IN_FOLDER = re.compile(f'"[^"\\n]*/{_NO_FILE}"')  # Compilers put their working directory before the name.
 
 
 def dims(size: Any, what: str) -> tuple[int, ...]:
-    """An int or up to three of them."""
+    """Returns a size as a tuple of one to three integers."""
     found = tuple(size) if isinstance(size, Iterable) else (size,)
     if not 1 <= len(found) <= 3 or not all(isinstance(one, (int, np.integer)) and 0 < one < 2**32 for one in found):
         raise LaunchError(f"{what} is {size!r}, expected one to three positive integers below 2^32")
@@ -41,13 +41,13 @@ def dims(size: Any, what: str) -> tuple[int, ...]:
 
 
 def checks_of(names: Sequence[str]) -> tuple[str, ...]:
-    """Checks of the emulator that there are; none where none are wanted. An unknown one would check nothing."""
+    """Returns the names of emulator checks; empty for none. Rejects unknown names, which would check nothing."""
     empty = not isinstance(names, str) and len(names) == 0
     return () if empty else tuple(arguments.names(names, "checks", _ALL_CHECKS))
 
 
 def bounds_of(name: str) -> str:
-    """Where accesses are out of bounds."""
+    """Returns the name of the bounds after checking it."""
     if name not in BOUNDS:
         raise ValueError(f"bounds is {name!r}, expected one of {', '.join(BOUNDS)}")
     return name
@@ -61,14 +61,14 @@ class Kernel:
     """A kernel of CUDA C++ or PTX.
 
     source: the text, or the path of a .cu or .ptx file.
-    entry: "scale", of templates "softmax<float>"; may be left out when there is one.
-    backend: "emulator", "cuda", or "auto": a GPU where one answers. arch: what the emulator is.
+    entry: "scale", or for templates "softmax<float>"; optional if there is only one.
+    backend: "emulator", "cuda", or "auto": a GPU if one answers. arch: the architecture to emulate.
     flags, include_dirs: for the compiler. checks: of the emulator; see docs/reference/findings.md.
-    bounds: where an access is out of bounds: outside of the "view", which is from the array's first element to its last, or
-    only outside of its "storage", which a GPU lets a kernel use.
+    bounds: "view" reports accesses outside of the array's first to last element; "storage" only those outside of its storage, all
+    of which a GPU lets a kernel use.
 
-    Calls raise KernelError when the kernel goes wrong, LaunchError when it cannot be launched as asked. `report` is
-    what the last launch did.
+    Calls raise KernelError when the kernel is faulty, LaunchError when it cannot be launched with these arguments. `report` is
+    the result of the last launch.
     """
 
     def __init__(self, source: str | pathlib.Path, entry: str | None = None, *, backend: str = "emulator",
@@ -108,21 +108,21 @@ class Kernel:
 
     @property
     def ptx(self) -> str:
-        """What was compiled, or given."""
+        """The PTX that was compiled or given."""
         return self.module.ptx
 
     def __getitem__(self, size: tuple[Any, ...]) -> Callable[..., None]:
-        """kernel[grid, block] or kernel[grid, block, bytes of dynamic shared memory]."""
+        """Returns a launcher: kernel[grid, block] or kernel[grid, block, bytes of dynamic shared memory]."""
         if not isinstance(size, tuple) or len(size) not in (2, 3):
             raise LaunchError("write kernel[grid, block](...) or kernel[grid, block, shared_bytes](...)")
         return lambda *args, **options: self.launch(size[0], size[1], args, shared_bytes=size[2] if len(size) == 3 else 0, **options)
 
     def launch(self, grid: Any, block: Any, args: Sequence[Any], *, shared_bytes: int = 0, profile: bool = False,
                names: Sequence[str] | None = None, symbols: Mapping[str, Any] | None = None) -> None:  # fmt: skip
-        """The storages of arrays are copied to the device and, where the kernel changed them, back. Arrays that are views of one
-        storage share its memory on the device. `names` are for findings; by default those that the parameters have in the
-        source. `symbols` are what `__constant__` and `__device__` variables get before, by name: arrays, NumPy scalars or bytes;
-        they keep it for later launches."""
+        """Copies the storages of arrays to the device and, if the kernel changed them, back. Arrays that are views of one storage
+        share memory on the device, too. `names` are for findings; the default are the parameter names in the source. `symbols`
+        are values for `__constant__` and `__device__` variables, by name, set before the launch: arrays, NumPy scalars or bytes.
+        Later launches see the same values."""
         if len(args) != len(self.entry.params):
             wanted = ", ".join(f"{one.name}: {one.type or str(one.bytes) + ' bytes'}" for one in self.entry.params)
             raise LaunchError(f"'{self.entry.name}' takes {len(self.entry.params)} arguments ({wanted}), {len(args)} are given")
@@ -175,7 +175,7 @@ class Kernel:
             try:
                 buffer.free()
             except DeviceError:
-                return  # The process is gone, and its memory with it.
+                return  # The process ended, and its memory is lost.
 
     def _bytes_of(self, index: int, value: Any) -> bytes:
         param = self.entry.params[index]
@@ -190,7 +190,7 @@ class Kernel:
         elif whole and (param.type in _INTEGERS or not isinstance(value, np.integer)):
             made = _integer(int(value), param.bytes, said)
         elif isinstance(value, np.generic) and param.type not in (*_FLOATS, *_INTEGERS):
-            made = value.tobytes()  # The parameter has a size and no type.
+            made = value.tobytes()  # The parameter has a size but no type.
         elif isinstance(value, float) and param.type == "b16":
             made = _float(value, "f16", said)
         else:
@@ -210,20 +210,21 @@ def _symbol(name: str, value: Any) -> bytes:
 
 
 def is_real(value: Any) -> bool:
-    """A floating-point number of Python or NumPy, bfloat16 too."""
+    """True for a floating-point number of Python or NumPy, including bfloat16."""
     return isinstance(value, (float, np.floating)) or (isinstance(value, np.generic) and value.dtype.name == "bfloat16")
 
 
 def _float(value: Any, kind: str, said: str) -> bytes:
-    """A number of Python is rounded, as in C; one of NumPy has a type already and must be kept."""
+    """Converts a number to a float parameter. A Python number is rounded, as in C; a NumPy number has a type already and must be
+    representable."""
     try:
         with np.errstate(over="ignore"):
             made = _FLOATS[kind](value)
-    except OverflowError:  # An integer beyond float64.
+    except OverflowError:  # The integer is larger than float64.
         made = _FLOATS[kind](np.inf)
     given = int(value) if isinstance(value, (int, np.integer, np.bool_)) else float(value)
     rounds = type(value) is float and not np.isinf(made)
-    if not rounds and float(made) != given and given == given:  # Not a number stays what it is.
+    if not rounds and float(made) != given and given == given:  # NaN is accepted.
         raise LaunchError(f"{said} is {value!r}, which {kind} cannot hold: the nearest is {float(made):.9g}; "
                           f"pass numpy.{_FLOATS[kind].__name__}(value) if that is meant")  # fmt: skip
     return bytes(made.tobytes())
@@ -238,7 +239,7 @@ def _integer(value: int, size: int, said: str) -> bytes:
 
 
 def _read(source: str | pathlib.Path) -> tuple[str, str]:
-    """The text, and the path of the file that has it: a source or PTX, else the Python file of the caller."""
+    """Returns the text and the path of its file: a source or PTX file, else the Python file of the caller."""
     if not isinstance(source, (str, pathlib.Path)):
         raise LaunchError(f"the source is {source!r:.80}, expected CUDA C++ or PTX as text, or the path of a .cu or .ptx file")
     if not str(source).strip():
@@ -261,13 +262,13 @@ def _read(source: str | pathlib.Path) -> tuple[str, str]:
 
 
 def _source_name(path: str) -> str:
-    """What the compiler calls it; includes are looked for in its folder."""
+    """Returns the file name for the compiler; includes are searched in its folder."""
     return path if path.endswith((".cu", ".cuh")) else path + ".cu"
 
 
 def _with_place(text: str, path: str) -> str:
-    """A source that is a literal of a Python file is told its place there, so that findings name lines of that file; any
-    other text that it is no file. Else they would name the file that the compiler was given, which is gone then."""
+    """Adds a #line directive to the source: if it is a literal of a Python file, its place there, so that findings name lines of
+    that file; otherwise a mark that it is in no file. Without it findings would name the compiler's temporary file."""
     if path.endswith((".cu", ".cuh")):
         return text
     try:
@@ -275,15 +276,15 @@ def _with_place(text: str, path: str) -> str:
     except (OSError, SyntaxError, ValueError):
         literals = []
     for one in literals:
-        # As many lines in the file as in the text: no line was joined, each line of one is a line of the other.
+        # If file and text have the same number of lines, no lines were joined and the lines match one to one.
         if one.value == text and one.end_lineno == one.lineno + text.count("\n"):
             return f'#line {one.lineno} "{path}"\n{text}'
     return f'#line 1 "{_NO_FILE}"\n{text}'
 
 
 def _parameters(text: str, entry: str | None) -> list[tuple[list[str], bool]]:
-    """Of the source's definition of `entry` the words of each parameter, the last its name, and whether it is a pointer to
-    what they say; empty when it does not look like a definition."""
+    """Returns, for the definition of `entry` in the source, the words of each parameter (the last is its name) and whether it is
+    a pointer to the type that they name; empty if no definition is recognized."""
     plain = re.sub(r"//[^\n]*|/\*.*?\*/", "", text, flags=re.DOTALL)
     name = re.escape(entry.split("<")[0].split("::")[-1].strip()) if entry else r"\w+"
     found = re.search(rf"__global__[^;{{}}()]*?(?:__launch_bounds__\s*\([^)]*\)\s*)?[^;{{}}()]*?\b{name}\s*\(([^)]*)\)", plain)

@@ -1,4 +1,4 @@
-"""Running Numba CUDA kernels without a GPU: Numba compiles them to PTX, the emulator executes that under all checks.
+"""Runs Numba CUDA kernels without a GPU: Numba compiles them to PTX, and the emulator executes it with all checks.
 
     @gpuemu.numba
     def add(x, y):
@@ -7,7 +7,7 @@
 
     add[4, 256](x, y)
 
-Takes plain functions and @cuda.jit kernels. Needs the package numba-cuda and NVRTC (nvidia-cuda-nvrtc); no driver.
+Accepts plain functions and @cuda.jit kernels. Needs the package numba-cuda and NVRTC (nvidia-cuda-nvrtc), but no driver.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gpuemu.errors import LaunchError
 
 
 class NumbaKernel:
-    """A Numba kernel on the emulator (or with backend="cuda" on a GPU). Compiled once per types of the arguments."""
+    """A Numba kernel on the emulator (or with backend="cuda" on a GPU). Compiled once for each combination of argument types."""
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
                  timeout_ms: int = 30000, device: Device | None = None, bounds: str = "view") -> None:  # fmt: skip
@@ -35,13 +35,13 @@ class NumbaKernel:
         self._compiled: dict[tuple[str, ...], Kernel] = {}
 
     def __getitem__(self, size: tuple[Any, ...]) -> Callable[..., None]:
-        """kernel[grid, block] or kernel[grid, block, stream, bytes of dynamic shared memory], as in Numba."""
+        """Returns a launcher: kernel[grid, block] or kernel[grid, block, stream, bytes of dynamic shared memory], as in Numba."""
         if not isinstance(size, tuple) or not 2 <= len(size) <= 4:
             raise LaunchError("write kernel[grid, block](...) or kernel[grid, block, stream, shared_bytes](...)")
         return lambda *args: self.launch(size[0], size[1], args, shared_bytes=size[3] if len(size) == 4 else 0)
 
     def launch(self, grid: Any, block: Any, args: Sequence[Any], *, shared_bytes: int = 0, profile: bool = False) -> None:
-        """Raises KernelError with the line of the Python source when the kernel goes wrong."""
+        """Launches the kernel. Raises KernelError with the line of the Python source when the kernel is faulty."""
         from numba import typeof
 
         parameters = self._names(len(args))
@@ -77,7 +77,7 @@ class NumbaKernel:
 
 
 def _words(name: str, value: Any) -> list[Any]:
-    """An argument as the parameters that Numba makes of it: an array is its owner, size, data, shape and strides."""
+    """Returns the parameters that Numba passes for an argument: for an array, its owner, size, data, shape and strides."""
     if not is_array(value):
         return [np.float64(value) if isinstance(value, float) else value]
     view = view_of(value, name)
@@ -85,7 +85,8 @@ def _words(name: str, value: Any) -> list[Any]:
 
 
 def numba(function: Any = None, **options: Any) -> Any:
-    """The kernel for calls without a GPU: a decorator, or a function of a @cuda.jit kernel. Options as of NumbaKernel."""
+    """Returns the kernel for calls without a GPU: a decorator, or a function that takes a @cuda.jit kernel. Options are those of
+    NumbaKernel."""
     if function is None:
         return lambda one: NumbaKernel(one, **options)
     return NumbaKernel(function, **options)

@@ -1,4 +1,4 @@
-"""Where a kernel went wrong, and the text that says so."""
+"""Locations of faults in kernels, and their description as text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 @dataclass
 class Place:
-    """What went wrong inside a kernel, and where. `file` and `line` are the source's, "" and 0 without line information.
+    """A fault inside a kernel and its location. `file` and `line` are those of the source, "" and 0 without line information.
 
-    A note explains another finding or a value and is no fault by itself.
+    A note explains another finding or a value and is not a fault itself.
     """
 
     kind: str = ""
@@ -32,7 +32,7 @@ class Place:
 
 
 def explain(places: Sequence[Place]) -> str:
-    """Findings as a traceback shows them: the source line under each, where its file can be read."""
+    """Formats findings like a traceback: with the source line under each, if its file can be read."""
     said = []
     for one in places:
         text = one.message

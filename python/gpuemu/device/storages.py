@@ -1,7 +1,8 @@
-"""Where the elements of an argument lie: the array's view of its storage, and the storages that the arguments of a launch share.
+"""Locates the elements of arguments in memory: the array's view of its storage, and the storages that the arguments of a launch
+share.
 
-A kernel gets the address of element 0 and the caller's strides, so the device must have the storage as it is: the elements
-between those of a view, those in front of it (negative strides start at the end), and one memory for two views of it.
+A kernel gets the address of element 0 and the caller's strides. So the device needs the storage as it is: with the elements
+between those of a view and those before it (negative strides start at the end), and with one memory for two views of it.
 """
 
 from __future__ import annotations
@@ -18,16 +19,17 @@ from gpuemu.errors import LaunchError
 from gpuemu.tensors import Array
 
 BOUNDS = ("view", "storage")
-WHOLE_MOST = 256 << 20  # Bytes: of a larger storage only what the view spans goes to the device.
+WHOLE_MOST = 256 << 20  # In bytes. For a larger storage only the range of the view is copied to the device.
 ALIGNMENT = 256  # Alignment of device buffers in bytes.
-_ADDRESS_ALIGNMENT = 16  # The largest that compilers ask of pointers; what lies in front of a storage keeps to it.
+# The largest alignment that compilers require of pointers; device addresses keep a storage's offset from it.
+_ADDRESS_ALIGNMENT = 16
 _HOST = "host"
 
 
 @dataclass(frozen=True)
 class View:
-    """An array as it lies in memory. address: of the element whose indices are all 0; strides: in bytes; start, end: the
-    addresses of the storage that a kernel may use; space: of these addresses; refusal: why nothing can be written there."""
+    """An array's place in memory. address: of the element whose indices are all 0; strides: in bytes; start, end: the addresses
+    of the storage that a kernel may use; space: the address space of these; refusal: why nothing can be written there."""
 
     name: str
     dtype: np.dtype[Any]
@@ -40,27 +42,27 @@ class View:
     write: Callable[[int, Array, Array], None]
     refusal: str = ""
     space: str = _HOST
-    owner: Any = None  # Keeps the memory.
-    storage: tuple[int, int] = (0, 0)  # Start and end of all that the framework allocated; (0, 0): the same as start and end.
+    owner: Any = None  # Keeps the memory alive.
+    storage: tuple[int, int] = (0, 0)  # Start and end of the framework's allocation; (0, 0) if they equal start and end.
 
     @property
     def span(self) -> tuple[int, int]:
-        """The addresses from the first byte of an element to behind the last."""
+        """Returns the addresses of the first byte of the elements and of the byte after the last."""
         return _span(self.address, self.shape, self.strides, self.dtype.itemsize)
 
     @property
     def beyond(self) -> int:
-        """Bytes of the storage that the kernel may not use."""
+        """Returns how many bytes of the storage the kernel may not use."""
         low, high = self.storage
         return max(0, high - low - (self.end - self.start)) if high - low <= WHOLE_MOST else 0
 
     def fills(self) -> bool:
-        """Whether every byte of the storage is one of an element, in row-major order."""
+        """True if every byte of the storage belongs to an element, in row-major order."""
         packed = self.strides == _packed(self.shape, self.dtype.itemsize) or not _count(self.shape)
         return packed and self.span == (self.start, self.end)
 
     def like(self) -> Array:
-        """An array of NumPy with the same shape, strides and flags, whose elements must not be used."""
+        """Returns a NumPy array with the same shape, strides and flags, whose elements must not be used."""
         made = np.lib.stride_tricks.as_strided(np.empty(1, self.dtype), self.shape, self.strides)
         if self.refusal:
             made.flags.writeable = False
@@ -69,8 +71,8 @@ class View:
 
 @dataclass
 class Region:
-    """Storage that no other argument's overlaps, with the views of it. Its first byte is as far behind a multiple of 16 on the
-    device as it is here."""
+    """A storage that overlaps that of no other argument, with the views of it. On the device its first byte has the same offset
+    from a multiple of 16 as here."""
 
     views: list[View] = field(default_factory=list)
     start: int = 0
@@ -82,28 +84,28 @@ class Region:
 
     @property
     def name(self) -> str:
-        """Of its arguments, for findings."""
+        """The names of its arguments, for findings."""
         return ", ".join(dict.fromkeys(one.name for one in self.views))
 
     @property
     def shift(self) -> int:
-        """Bytes in front of the storage in the buffer of a device."""
+        """Bytes before the storage in the buffer of a device."""
         return self.start % _ADDRESS_ALIGNMENT
 
     def read(self) -> Array:
-        """The bytes of the storage."""
+        """Returns the bytes of the storage."""
         found = np.zeros(self.bytes, np.uint8)
         for start, end in {(one.start, one.end): one for one in self.views}:
             found[start - self.start : end - self.start] = self._view_at(start, end).read(start, end)
         return found
 
     def _view_at(self, start: int, end: int) -> View:
-        """The view with this storage; one that can be written where there is one."""
+        """Returns the view with this storage, a writable one if possible."""
         found = [one for one in self.views if (one.start, one.end) == (start, end)]
         return min(found, key=lambda one: bool(one.refusal))
 
     def insist_on_writing(self, changed: Array) -> None:
-        """LaunchError where bytes that the kernel changed belong to no argument that can be written."""
+        """Raises LaunchError if the kernel changed bytes that belong to no writable argument."""
         left = changed.copy()
         for one in self.views:
             if not one.refusal:
@@ -114,14 +116,14 @@ class Region:
             raise LaunchError(f"the kernel wrote to argument '{one.name}', {one.refusal}")
 
     def write(self, after: Array, changed: Array) -> None:
-        """Into the callers' arrays, the changed bytes alone."""
+        """Writes the changed bytes, and only those, to the callers' arrays."""
         for start, end in {(one.start, one.end) for one in self.views if not one.refusal}:
             here = slice(start - self.start, end - self.start)
             if changed[here].any():
                 self._view_at(start, end).write(start, after[here], changed[here])
 
     def outside(self, changed: Array) -> int:
-        """How many changed bytes are of no element of any argument."""
+        """Returns how many changed bytes belong to no element of any argument."""
         if not changed.any() or any(one.fills() for one in self.views):
             return 0
         left = changed.copy()
@@ -133,7 +135,7 @@ class Region:
 
 
 def regions_of(views: Sequence[View]) -> list[Region]:
-    """Views whose storages overlap are in one region; an empty array is in one by itself."""
+    """Groups views into regions by overlapping storages; an empty array has its own region."""
     made: list[Region] = []
     before = None
     for one in sorted((one for one in views if one.end > one.start), key=lambda one: (one.space, one.start)):
@@ -147,8 +149,8 @@ def regions_of(views: Sequence[View]) -> list[Region]:
 
 
 def view_of(value: Any, name: str, bounds: str = "view") -> View:
-    """The view of an array of NumPy, PyTorch, CuPy, JAX or TensorFlow. bounds: "view", from its first element to its last, or
-    "storage", what the framework allocated for it. Raises LaunchError for what has no elements in memory."""
+    """Returns the view of an array of NumPy, PyTorch, CuPy, JAX or TensorFlow. bounds: "view", from its first element to its
+    last, or "storage", the framework's allocation. Raises LaunchError for a value without elements in memory."""
     if hasattr(value, "untyped_storage"):
         found = _torch(value, name)
     elif tensors.is_cupy(value):
@@ -160,7 +162,7 @@ def view_of(value: Any, name: str, bounds: str = "view") -> View:
     low, high = found.span
     if bounds == "view" or not found.start <= low <= high <= found.end:
         return _between(found, low, high)
-    if found.end - found.start > WHOLE_MOST:  # From a multiple of the alignment, as the storage itself begins at one.
+    if found.end - found.start > WHOLE_MOST:  # Starts at a multiple of the alignment, like the storage itself.
         return _between(found, low - (low - found.start) % ALIGNMENT, high)
     return found
 
@@ -217,12 +219,12 @@ def _numpy(value: Any, name: str) -> View:
 
 
 def _root(array: Any) -> Array:
-    """The array whose memory this one is a view of; itself where the memory is no array's."""
+    """Returns the array that owns this array's memory; the array itself if no other array owns it."""
     root, base = array, getattr(array, "base", None)
     while base is not None:
         if isinstance(base, np.ndarray):
             root = base
-        base = getattr(base, "base", None)  # as_strided puts an object of its own between.
+        base = getattr(base, "base", None)  # as_strided inserts its own object in between.
     return np.asarray(root)
 
 
@@ -265,7 +267,7 @@ def _torch(value: Any, name: str) -> View:
 
 
 def _torch_dtype(dtype: Any) -> np.dtype[Any]:
-    """NumPy's type with these elements; where it has none, one of as many bytes."""
+    """Returns NumPy's type for these elements; if it has none, a type of the same size."""
     name = str(dtype).removeprefix("torch.")
     try:
         return np.dtype(name)

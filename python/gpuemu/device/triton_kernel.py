@@ -1,4 +1,4 @@
-"""Running @triton.jit kernels without a GPU: Triton compiles them to PTX, the emulator executes that under all checks.
+"""Runs @triton.jit kernels without a GPU: Triton compiles them to PTX, and the emulator executes it with all checks.
 
     import gpuemu, triton, triton.language as tl
 
@@ -7,8 +7,8 @@
 
     gpuemu.triton(add)[(4,)](x, y, 1000, BLOCK=256)
 
-The call is that of Triton: grid (or a function of the constants), arguments, constants, num_warps, num_stages.
-Needs the package triton; nothing of CUDA.
+The call is that of Triton: grid (or a function of the constants), arguments, constants, num_warps, num_stages. Needs the package
+triton, but nothing of CUDA.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from gpuemu.device.kernel import CHECKS, Kernel, bounds_of, checks_of, dims, is_
 from gpuemu.device.storages import view_of
 from gpuemu.errors import LaunchError
 
-# What Triton calls the types that pointers point to: our short names, but for fp16 to fp64 and i1.
+# Triton's names of pointer element types: our short names, except for fp16 to fp64 and i1.
 _POINTERS = {name: "i1" if one.kind == "bool" else re.sub("^f", "fp", one.short) for name, one in dtypes_generated.TABLE.items()}
 _POINTERS |= {"float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5"}
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg", "enable_fp_fusion")
-_FP8_SM = 89  # The first that has all types of fp8 in Triton.
-_DIVISOR = 16  # What Triton asks addresses and integers for.
-_SCRATCH_BYTES = 8  # Size of the pointers that Triton adds behind the arguments.
+_FP8_SM = 89  # The first architecture that has all types of fp8 in Triton.
+_DIVISOR = 16  # Triton specializes addresses and integers that are multiples of this.
+_SCRATCH_BYTES = 8  # Size of the pointers that Triton adds after the arguments.
 
 
 Rules = list[tuple[str, Callable[[dict[str, Any]], Any]]]
 
 
 def _unwrapped(function: Any) -> tuple[Any, dict[str, Any], dict[str, Any], Rules]:
-    """The jit function below autotune and heuristics; constants and options of autotune's first configuration; the rules
-    of heuristics in the order in which Triton asks them."""
+    """Returns the jit function inside autotune and heuristics; the constants and options of autotune's first configuration; the
+    rules of heuristics in Triton's order."""
     import triton
 
     constants: dict[str, Any] = {}
@@ -62,8 +62,8 @@ def _unwrapped(function: Any) -> tuple[Any, dict[str, Any], dict[str, Any], Rule
 
 
 def _with_path(ptx: str, path: str) -> str:
-    """The PTX with the path that the kernel's file has now. Triton's cache answers for a copy of a file elsewhere, too,
-    and then names the file that was compiled first."""
+    """Returns the PTX with the current path of the kernel's file. Triton's cache also matches a copy of the file elsewhere, and
+    then names the file that was compiled first."""
     there = re.compile(r'^(\s*\.file\s+\d+\s+)"((?:[^"]*/)?' + re.escape(os.path.basename(path)) + r')"', re.M)
     if len(there.findall(ptx)) != 1:
         return ptx
@@ -71,8 +71,8 @@ def _with_path(ptx: str, path: str) -> str:
 
 
 class TritonKernel:
-    """A Triton kernel on the emulator (or with backend="cuda" on a GPU). `report` is what the last launch did, `ptx`
-    what Triton made for it. autotune: the first configuration is taken, unless the call gives the constants."""
+    """A Triton kernel on the emulator (or with backend="cuda" on a GPU). `report` is the result of the last launch, `ptx` the PTX
+    that Triton compiled for it. autotune: uses the first configuration, unless the call gives the constants."""
 
     def __init__(self, function: Any, *, backend: str = "emulator", arch: str = "sm_80", checks: Sequence[str] = CHECKS,
                  timeout_ms: int = 30000, device: Device | None = None, bounds: str = "view") -> None:  # fmt: skip
@@ -86,14 +86,14 @@ class TritonKernel:
         return lambda *args, **named: self.launch(grid, args, named)
 
     def launch(self, grid: Any, args: Sequence[Any], named: dict[str, Any]) -> None:
-        """Raises KernelError with the line of the Python source when the kernel goes wrong."""
+        """Launches the kernel. Raises KernelError with the line of the Python source when the kernel is faulty."""
         options = {**self.options, **{name: named.pop(name) for name in _OPTIONS if name in named}}
         # A kernel may have them as constants, too.
         named.update({name: value for name, value in options.items() if name in self.function.arg_names and name not in named})
         values = self._bound(args, named)
         types = {name: self._type(name, value) for name, value in values.items()}
         kernel, metadata = self._kernel(values, types, options)
-        # A number is what the kernel was compiled for, as Triton passes it: float64 is rounded, too.
+        # Converts numbers to the type for which the kernel was compiled, like Triton: float64 is rounded, too.
         given = [(name, np.float32(value) if types[name] == "fp32" else value) for name, value in values.items() if types[name] != "constexpr"]
         extra = len(kernel.entry.params) - len(given)
         if getattr(metadata, "global_scratch_size", 0):
@@ -108,7 +108,7 @@ class TritonKernel:
             self.report = kernel.report
 
     def _bound(self, args: Sequence[Any], named: dict[str, Any]) -> dict[str, Any]:
-        """Every parameter with its value, in order."""
+        """Returns every parameter with its value, in order."""
         signature = inspect.signature(self.function.fn)
         try:
             bound = signature.bind_partial(*args, **named)
@@ -129,12 +129,12 @@ class TritonKernel:
         return next(one for one in self.function.params if one.name == name)
 
     def _type(self, name: str, value: Any) -> str:
-        """Triton's name of an argument's type."""
+        """Returns Triton's name of an argument's type."""
         param = self._param(name)
         if param.is_constexpr or value is None:
             return "constexpr"
         if _is_one(value) and not param.do_not_specialize:
-            return "constexpr"  # As Triton does: of a stride that is 1 the compiler knows it.
+            return "constexpr"  # Like Triton: the compiler knows a stride that is 1.
         if is_array(value):
             kind = str(value.dtype).removeprefix("torch.")
             if kind not in _POINTERS:
@@ -149,7 +149,7 @@ class TritonKernel:
         raise LaunchError(f"argument '{name}' of '{self.function.__name__}' is of type {type(value).__name__}; give an array or a number")
 
     def _kernel(self, values: dict[str, Any], types: dict[str, str], options: dict[str, Any]) -> tuple[Kernel, Any]:
-        """Compiled once per types, constants and options."""
+        """Compiles once for each combination of types, constants and options."""
         constants = {name: values[name] for name, kind in types.items() if kind == "constexpr"}
         aligned = tuple(i for i, (name, kind) in enumerate(types.items()) if kind != "constexpr" and self._is_aligned(name, kind, values[name]))
         key = (tuple(types.items()), tuple(sorted((k, repr(v)) for k, v in constants.items())), aligned, tuple(sorted(options.items())))
@@ -160,8 +160,8 @@ class TritonKernel:
         return kernel, metadata
 
     def _is_aligned(self, name: str, kind: str, value: Any) -> bool:
-        """Whether Triton may count on a multiple of 16: of an address as it is here, where storages lie as they do on the
-        device, and of an integer."""
+        """True if Triton may assume a multiple of 16: for an address, decided by the address here, because storages have the same
+        offsets on the device; for an integer, by its value."""
         param = self._param(name)
         if param.do_not_specialize or getattr(param, "do_not_specialize_on_alignment", False):
             return False
@@ -192,12 +192,12 @@ def _is_one(value: Any) -> bool:
 
 
 def _arch_hint(problem: str, sm: int) -> str:
-    """What to do about a type that Triton refuses for the architecture that it compiles for; "" where it is no such refusal."""
+    """Suggests what to do about a type that Triton rejects for the target architecture; "" if the problem is another one."""
     if "not supported in this arch" not in problem or sm >= _FP8_SM:
         return ""
     return f'Triton compiled for sm_{sm}: give gpuemu.triton arch="sm_90" (sm_{_FP8_SM} is the first that has all types of fp8)'
 
 
 def triton(function: Any, **options: Any) -> TritonKernel:
-    """The kernel for calls without a GPU; options as those of TritonKernel."""
+    """Returns the kernel for calls without a GPU; options are those of TritonKernel."""
     return TritonKernel(function, **options)

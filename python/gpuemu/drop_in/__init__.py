@@ -1,2 +1,2 @@
-"""What `gpuemu run` prepares in Python programs: PyTorch gets a device `cuda`, Triton makes PTX for the emulated driver, Numba's PTX has
-lines."""
+"""Prepares Python programs for `gpuemu run`: PyTorch gets a device `cuda`, Triton makes PTX for the emulated driver, and Numba's
+PTX has line information."""

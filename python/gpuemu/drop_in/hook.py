@@ -1,4 +1,4 @@
-"""Acts when a program imports torch, triton, numba.cuda or cuda.pathfinder; a program that imports none of them notices nothing."""
+"""Prepares torch, triton, numba.cuda and cuda.pathfinder when a program imports them; other programs are not affected."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from types import ModuleType
 
 from gpuemu.drop_in import imports
 
-PREPARED = "GPUEMU_RUN_PREPARE"  # Names of modules, as in "torch,triton".
+PREPARED = "GPUEMU_RUN_PREPARE"  # Names of modules to prepare: "torch,triton".
 FORCED = "GPUEMU_RUN_TORCH"  # Set by --torch.
 
 
@@ -37,12 +37,13 @@ def _cuda_pathfinder(module: ModuleType) -> None:
 
 
 _PREPARATIONS: dict[str, imports.Preparation] = {"torch": _torch, "triton": _triton, "numba.cuda": _numba_cuda}
-_ALWAYS: dict[str, imports.Preparation] = {"cuda.pathfinder": _cuda_pathfinder}  # Without it a kernel becomes machine code, which cannot run.
+# Without this a kernel becomes machine code, which cannot be run.
+_ALWAYS: dict[str, imports.Preparation] = {"cuda.pathfinder": _cuda_pathfinder}
 
 
 def start() -> None:
-    """Begins to wait for imports, in processes below `gpuemu run`. Called by gpuemu-run.pth of an installed package, which an isolated
-    Python (-I, -E) reads too, and by sitecustomize.py of PYTHONPATH; the second call does nothing."""
+    """Starts to watch for imports, in processes below `gpuemu run`. Called by gpuemu-run.pth of an installed package, which an
+    isolated Python (-I, -E) also reads, and by sitecustomize.py of PYTHONPATH; the second call does nothing."""
     if "GPUEMU_RUN" in os.environ:
         names = os.environ.get(PREPARED, "torch,triton,numba.cuda").split(",")
         imports.prepare({name: _PREPARATIONS[name] for name in names if name in _PREPARATIONS} | _ALWAYS)

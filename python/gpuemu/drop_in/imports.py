@@ -1,4 +1,4 @@
-"""Acts when a program imports a package, right after the package's own code has run."""
+"""Runs a function when a program imports a package, right after the package's own code."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any
 
 Preparation = Callable[[ModuleType], None]
 TO_INSTALL = {"numba.cuda": "pip install numba-cuda[cu13]", "torch": "pip install torch --index-url https://download.pytorch.org/whl/cpu", "triton": "pip install triton"}
-# Options of `gpuemu run`.
+# The options of `gpuemu run` that turn a preparation off.
 LEFT_AS_IT_IS = {"numba.cuda": "--no-numba", "torch": "--no-torch", "triton": "--no-triton"}
 _FRAMES = 3  # Frames of the import system between a finder and the import statement.
 
 
 class _Loader(importlib.abc.Loader):
-    """The package's own loader, and what follows it."""
+    """Runs the package's own loader, then the preparation."""
 
     def __init__(self, own: Any, then: Preparation) -> None:
         self.own, self.then = own, then
@@ -46,7 +46,7 @@ class _Loader(importlib.abc.Loader):
 
 
 def _is_import() -> bool:
-    """Whether an import statement asks, and not one who only wants to know."""
+    """True if an import statement searches for the module, False if a caller only checks that it exists."""
     frame = sys._getframe(2)
     names: list[str] = []
     while frame is not None and len(names) < _FRAMES:
@@ -58,7 +58,7 @@ def _is_import() -> bool:
 class _Finder(importlib.abc.MetaPathFinder):
     def __init__(self, preparations: dict[str, Preparation]) -> None:
         self.prepared = preparations
-        self.asking = threading.local()  # .name: what this thread asks the other finders for.
+        self.asking = threading.local()  # .name: the module that this thread is looking up in the other finders.
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
         then = self.prepared.get(fullname)
@@ -78,6 +78,6 @@ class _Finder(importlib.abc.MetaPathFinder):
 
 
 def prepare(preparations: dict[str, Preparation]) -> None:
-    """Prepares these packages when they are imported, unless that is arranged already."""
+    """Prepares these packages when they are imported. Does nothing if this was called before."""
     if preparations and not any(isinstance(one, _Finder) for one in sys.meta_path):
         sys.meta_path.insert(0, _Finder(preparations))

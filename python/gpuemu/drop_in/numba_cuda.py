@@ -1,4 +1,5 @@
-"""Numba under `gpuemu run`: its PTX gets line tables, so that findings name lines of the Python file, and is linked as PTX."""
+"""Prepares Numba for `gpuemu run`: its PTX gets line tables, so that findings name lines of the Python file, and is linked as
+PTX."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 
 
 def prepare(module: ModuleType) -> None:
-    """Makes `lineinfo=True, lto=False` the default of `cuda.jit`; kernels with debug information have lines anyway."""
+    """Makes `lineinfo=True, lto=False` the default of `cuda.jit`; kernels with debug information already have lines."""
     from numba.cuda import decorators
     from numba.core import config
 
@@ -21,7 +22,7 @@ def prepare(module: ModuleType) -> None:
             has_debug = getattr(config, "CUDA_DEBUGINFO_DEFAULT", 0)
         if not has_debug:
             options.setdefault("lineinfo", True)
-        options.setdefault("lto", False)  # Otherwise Numba gives nvJitLink its intermediate code, where it can.
+        options.setdefault("lto", False)  # Otherwise Numba passes its intermediate code to nvJitLink when it can.
         return own(*arguments, **options)
 
     decorators.jit = jit

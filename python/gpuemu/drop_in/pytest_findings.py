@@ -1,4 +1,4 @@
-"""pytest --gpuemu: the tests run below `gpuemu run`, and a test fails with what was found while it ran."""
+"""pytest --gpuemu: runs the tests below `gpuemu run`, and fails a test that causes a finding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpuemu import installed
 
 RUN = "GPUEMU_RUN"
 _SLOWEST = 5  # Kernels in the summary.
-_FAULTS_MOST = 1000  # As of the torch driver: with --on-finding sticky every call fails.
+_FAULTS_MOST = 1000  # The limit of the torch driver: with --on-finding sticky every call fails.
 _MARKER = 'gpuemu_allow("KIND", ..., reason="..."): findings of these kinds do not fail the test (with --gpuemu)'
 _OPTIONS = {"--gpuemu-arch": ("--arch", "sm_XX", "architecture of the emulated device"),
             "--gpuemu-checks": ("--checks", "LIST", "what is checked, as in memory,init,race or -init"),
@@ -31,7 +31,7 @@ def add_options(group: Any) -> None:
 
 
 def configure(config: pytest.Config) -> None:
-    """Begins to look for findings where --gpuemu is given."""
+    """Starts to collect findings if --gpuemu is given."""
     config.addinivalue_line("markers", _MARKER)
     given = [name for name in _OPTIONS if config.getoption(name)]
     if config.getoption("--gpuemu"):
@@ -41,7 +41,7 @@ def configure(config: pytest.Config) -> None:
 
 
 def start_again(config: pytest.Config) -> None:
-    """Makes this process one below gpuemu run, unless it is. Does not return then."""
+    """Restarts this process below gpuemu run, unless it already runs there. A restart does not return."""
     if not config.known_args_namespace.gpuemu or RUN in os.environ:
         return
     program = installed.find_program()
@@ -68,7 +68,7 @@ def _become(command: Sequence[str], config: pytest.Config) -> NoReturn:
 
 
 class Log:
-    """The findings that the driver of this process has written, in the order in which they came."""
+    """The findings that the driver of this process has written, in order."""
 
     def __init__(self) -> None:
         self.path = pathlib.Path(os.environ[RUN]) / f"{os.getpid()}.run"
@@ -76,7 +76,7 @@ class Log:
         self.kernels: set[str] = set()
 
     def new(self) -> list[dict[str, Any]]:
-        """Those since the last call, errors and warnings alone."""
+        """Returns the errors and warnings since the last call."""
         if not self.path.exists():
             return []
         with self.path.open("rb") as file:
@@ -94,7 +94,7 @@ class Log:
 
 
 class FoundError(Exception):
-    """What was found while a test ran."""
+    """The findings of a test."""
 
     def __init__(self, findings: Sequence[dict[str, Any]]) -> None:
         self.findings = findings
@@ -102,7 +102,7 @@ class FoundError(Exception):
 
 
 def text_of(finding: dict[str, Any]) -> str:
-    """A finding as gpuemu run prints it, shortened."""
+    """Formats a finding as gpuemu run prints it, shortened."""
     lines = [f"{finding['severity']}[{finding['kind']}]: {finding['message']}"]
     if finding["file"]:
         at = f"  at            {finding['file']}:{finding['line']}"
@@ -113,7 +113,7 @@ def text_of(finding: dict[str, Any]) -> str:
 
 
 def settle() -> None:
-    """Waits for the kernels that the test launched, so that what they do wrong counts for it, and takes the errors that they left."""
+    """Waits for the kernels that the test launched, so that their findings count for it, and clears the errors that they left."""
     if (library := _driver()) is not None:
         _wait_for_devices(library)
     torch = sys.modules.get("torch")
@@ -125,7 +125,7 @@ def settle() -> None:
 
 
 def _driver() -> ctypes.CDLL | None:
-    """The driver that this process has loaded, where it is gpuemu's."""
+    """Returns the driver that this process has loaded, if it is gpuemu's."""
     try:
         library = ctypes.CDLL("libcuda.so.1", mode=os.RTLD_NOLOAD | os.RTLD_NOW)
     except OSError:
@@ -134,7 +134,7 @@ def _driver() -> ctypes.CDLL | None:
 
 
 def _wait_for_devices(library: ctypes.CDLL) -> None:
-    """All work of the current context and of the primary ones; of no device before cuInit."""
+    """Waits for all work of the current context and of the primary contexts; does nothing before cuInit."""
     count, flags, active, context = ctypes.c_int(), ctypes.c_uint(), ctypes.c_int(), ctypes.c_void_p()
     if library.cuDeviceGetCount(ctypes.byref(count)):
         return
@@ -158,7 +158,7 @@ def _synchronize(library: ctypes.CDLL) -> None:
 
 
 def kernel_times() -> dict[str, list[int]]:
-    """Launches and nanoseconds of the kernels that ran in this process, by name."""
+    """Returns launches and nanoseconds of the kernels that ran in this process, by name."""
     times: dict[str, list[int]] = {}
     if (library := _driver()) is not None:
         text = ctypes.create_string_buffer(_times(library, None, 0))
@@ -176,7 +176,8 @@ def _times(library: ctypes.CDLL, text: Any, size: int) -> int:
 
 
 class Findings:
-    """The plugin of one session. A worker of pytest-xdist looks at its own tests; the counts are added up in the terminal's process."""
+    """The plugin of one session. A worker of pytest-xdist collects the findings of its own tests; the main process adds up the
+    counts."""
 
     def __init__(self, config: pytest.Config) -> None:
         self.log = Log()
@@ -203,7 +204,7 @@ class Findings:
         self.judge(item, "teardown", outcome)
 
     def judge(self, item: pytest.Item, phase: str, outcome: Any) -> None:
-        """Fails the phase of the test with the findings that it made, unless it failed already."""
+        """Fails the phase of the test if it caused findings, unless it failed already."""
         settle()
         found = self.wanted(item, self.log.new())
         if not found:
@@ -215,7 +216,7 @@ class Findings:
         outcome.force_exception(error) if hasattr(outcome, "force_exception") else _fail(outcome, error)
 
     def wanted(self, item: pytest.Item, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """The findings that the test's marker does not allow."""
+        """Returns the findings that the test's marker does not allow."""
         kinds = {kind for mark in item.iter_markers("gpuemu_allow") for kind in mark.args}
         if any(not mark.kwargs.get("reason") for mark in item.iter_markers("gpuemu_allow")):
             raise pytest.UsageError(f'{item.nodeid}: gpuemu_allow needs a reason, as in gpuemu_allow("DataRace", reason="...")')
@@ -253,7 +254,7 @@ class Findings:
         self.told |= set(told)
 
     def notes(self) -> list[str]:
-        """What this process did not check."""
+        """Returns what this process did not check."""
         made = sys.modules.get("gpuemu.torch.notes")
         return list(made.said) if made is not None else []
 
@@ -272,5 +273,5 @@ class Findings:
 
 
 def _fail(outcome: Any, error: Exception) -> None:
-    """Makes the outcome fail, for versions of pluggy before 1.1."""
+    """Makes the outcome a failure, for versions of pluggy before 1.1."""
     outcome._result, outcome._excinfo = None, (type(error), error, None)

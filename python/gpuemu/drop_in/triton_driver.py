@@ -1,5 +1,5 @@
-"""Triton's driver for NVIDIA on the emulated device. It is Triton's own, but for what it measures: times of an emulator say nothing,
-so that the autotuner takes the first configuration that fits instead of the fastest."""
+"""Triton's driver for NVIDIA on the emulated device. It differs from Triton's own in its measurements: times on an emulator mean
+nothing, so the autotuner takes the first configuration that fits instead of the fastest."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import Any
 from gpuemu.drop_in import triton_stages
 import gpuemu.torch.notes as notes
 
-AUTOTUNE = "GPUEMU_RUN_AUTOTUNE"  # "all" runs every configuration, instead of the first that fits.
+AUTOTUNE = "GPUEMU_RUN_AUTOTUNE"  # "all" runs every configuration instead of stopping at the first that fits.
 _MEANINGLESS = "the times of triton.testing.do_bench are those of the emulator; they say nothing about a GPU"
 
 
 def prepare(triton: ModuleType) -> None:
-    """Sets Triton's hook and its driver. Raises ImportError where this version of Triton has no such hook."""
+    """Sets Triton's hook and its driver. Raises ImportError if this version of Triton has no such hook."""
     if os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "on", "yes", "y"):
         return
     runtime: Any = getattr(getattr(triton, "knobs", None), "runtime", None)
@@ -31,7 +31,7 @@ def prepare(triton: ModuleType) -> None:
 
 
 class _Later:
-    """The driver, made when it is first asked for: it compiles Triton's launcher."""
+    """Creates the driver at its first use, because that compiles Triton's launcher."""
 
     def __init__(self, make: Callable[[], Any]) -> None:
         self.__dict__["_make"] = make
@@ -53,7 +53,7 @@ def _make_driver() -> Any:
     from triton.backends.nvidia.driver import CudaDriver
 
     class Driver(CudaDriver):  # type: ignore[misc]
-        """Triton's driver with another idea of which configuration is the best."""
+        """Triton's driver with another way to choose the best configuration."""
 
         def get_benchmarker(self) -> Callable[..., list[float]]:
             return Tuning(all_of_them=os.environ.get(AUTOTUNE) == "all")
@@ -69,8 +69,8 @@ def _make_driver() -> Any:
 
 
 class Tuning:
-    """What the autotuner measures configurations with. Each is compiled and run once, on data that are restored behind it, until
-    one fits; the others get no time. With all_of_them every one runs."""
+    """Measures configurations for the autotuner. Each is compiled and run once, on data that are restored afterwards, until one
+    fits; the others get no time. With all_of_them every one runs."""
 
     def __init__(self, all_of_them: bool) -> None:
         self.all_of_them = all_of_them
@@ -78,7 +78,7 @@ class Tuning:
 
     def __call__(self, kernel_call: Callable[[], None], *, quantiles: Any = (0.5,), **_: Any) -> list[float]:
         tuner = _tuner()
-        count = len(tuner.cache) if tuner is not None else 0  # One more in each round.
+        count = len(tuner.cache) if tuner is not None else 0  # Grows by one in each round.
         if tuner is not None and not self.all_of_them and self.rounds.get(tuner) == count:
             notes.say(notes.AUTOTUNER)
             return [float("inf")] * len(quantiles)
@@ -90,7 +90,7 @@ class Tuning:
 
 
 def _tuner() -> Any:
-    """The autotuner that asks."""
+    """Returns the autotuner that calls."""
     frame = sys._getframe(2)
     for _ in range(4):
         found = frame.f_locals.get("self")
@@ -104,8 +104,8 @@ def _tuner() -> Any:
 
 @contextmanager
 def restored(arguments: dict[str, Any]) -> Iterator[None]:
-    """Gives the tensors among the arguments their contents back, defined or not, when the block ends."""
-    if "torch" not in sys.modules:  # Other arrays are the program's own to restore, by restore_value.
+    """Restores the contents of the tensors among the arguments, including which values are undefined, when the block ends."""
+    if "torch" not in sys.modules:  # For other arrays the program uses restore_value.
         yield
         return
     import gpuemu.torch.memory as memory

@@ -1,4 +1,5 @@
-"""Makes PTX the binary of Triton's kernels, by Triton's hook for the stages of its compiler: the emulated driver runs PTX."""
+"""Makes Triton compile kernels to PTX instead of machine code, with its hook for compiler stages: the emulated driver runs
+PTX."""
 
 from __future__ import annotations
 
@@ -9,14 +10,14 @@ from typing import Any
 
 from gpuemu.torch.driver import driver
 
-KEY = "gpuemu-ptx-4"  # Part of the key of Triton's cache, which keeps PTX and machine code of a kernel apart by it.
+KEY = "gpuemu-ptx-4"  # Part of the key of Triton's cache, so that PTX and machine code of a kernel are kept apart.
 _FUNCTION = re.compile(r"tt\.func public @\w+\((.*?)\)\s*(?:->|attributes|\{)", re.DOTALL)
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.M)
 _PARAMETER = re.compile(r"%(\w+): ")
 
 
 def add_stages(backend: Any = None, stages: Any = None, options: Any = None, language: Any = None, capability: Any = None) -> Any:
-    """The hook: without arguments it gives what identifies it, else it changes the stages."""
+    """The hook: without arguments it returns the strings that identify it, otherwise it changes the stages."""
     if stages is None:
         key = f"{KEY}-{newest_version()}"
         return key, key
@@ -38,14 +39,15 @@ def add_stages(backend: Any = None, stages: Any = None, options: Any = None, lan
 
 @functools.cache
 def newest_version() -> int:
-    """The newest version of PTX that the emulated driver loads: 90 for 9.0."""
+    """Returns the newest PTX version that the emulated driver loads: 90 for 9.0."""
     from triton.backends.nvidia.compiler import ptx_get_version
 
     return int(ptx_get_version("{}.{}".format(*driver().version)))
 
 
 def of_known_version(ptx: str) -> str:
-    """The PTX with a version that the driver loads. Triton writes that of its assembler, which is newer than what it emits."""
+    """Returns the PTX with a version that the driver loads. Triton writes the version of its assembler, which is newer than the
+    code needs."""
     major, minor = divmod(newest_version(), 10)
     found = _VERSION.search(ptx)
     if found is None or (int(found[1]), int(found[2])) <= (major, minor):
@@ -54,14 +56,14 @@ def of_known_version(ptx: str) -> str:
 
 
 def parameters_of(ttir: str) -> list[str]:
-    """The parameters of the kernel, as its author named them."""
+    """Returns the parameters of the kernel, under the author's names."""
     found = _FUNCTION.search(ttir)
     return _PARAMETER.findall(found[1]) if found else []
 
 
 def named(ptx: str, kernel: str, names: Sequence[str]) -> str:
-    """The PTX with the author's names for parameters, which findings repeat."""
-    used = set(re.findall(r"(?<![.%\w$])[\w$]+", ptx))  # Not the x of %tid.x.
+    """Returns the PTX with the author's names for parameters, which findings show."""
+    used = set(re.findall(r"(?<![.%\w$])[\w$]+", ptx))  # Excludes the x of %tid.x.
 
     def name_of(found: re.Match[str]) -> str:
         index = int(found[1])

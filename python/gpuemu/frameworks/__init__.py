@@ -1,4 +1,4 @@
-"""Arrays, gradients and calls of PyTorch, JAX and TensorFlow. Nothing is imported before it is used."""
+"""Arrays, gradients and calls of PyTorch, JAX and TensorFlow. Each framework is imported when it is first used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ADAPTERS = {"torch": ("pytorch", "PyTorchAdapter"), "pytorch": ("pytorch", "PyT
 
 
 def adapter(framework: str) -> FrameworkAdapter:
-    """The adapter of "torch", "jax" or "tensorflow"."""
+    """Returns the adapter of "torch", "jax" or "tensorflow"."""
     if framework not in _ADAPTERS:
         raise ValueError(f"'{framework}' is no framework; expected one of {', '.join(_ADAPTERS)}")
     module, name = _ADAPTERS[framework]

@@ -1,4 +1,4 @@
-"""What the frameworks have in common: conversions, and gradients checked by finite differences or against a reference."""
+"""Code shared by the frameworks: conversions, and gradients checked by finite differences or against a reference."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from gpuemu.generate import recipes
 from gpuemu.tensors import Array
 
 UNITS = {name: unit for name, (_, _, _, unit) in recipes.FLOATS.items()}  # The distance of neighbours at 1.
-DIFFERENCES_MAX = 200  # Elements of an input that finite differences look at; each costs two calls.
+DIFFERENCES_MAX = 200  # Elements of an input that finite differences examine; each costs two calls.
 
 
 class FrameworkAdapter(ABC):
-    """The arrays and gradients of one framework."""
+    """The interface to the arrays and gradients of one framework."""
 
     @abstractmethod
     def to_numpy(self, tensor: Any) -> Array:
-        """Without a copy where the memory is the CPU's; gradients are left behind."""
+        """Converts a tensor to NumPy, without a copy if it is in CPU memory; drops gradients."""
 
     @abstractmethod
     def from_numpy(self, arr: Array, like: Any = None) -> Any:
-        """`like`: whose device and dtype it gets."""
+        """Converts an array of NumPy. `like`: a tensor whose device and dtype the result gets."""
 
     @abstractmethod
     def requires_grad(self, tensor: Any) -> bool:
-        """Whether gradients with respect to it are followed."""
+        """True if gradients with respect to the tensor are tracked."""
 
     @abstractmethod
     def compute_gradient(self, output: Any, inputs: dict[str, Any], grad_output: Any = None) -> dict[str, Any]:
-        """Gradients of `output` by input."""
+        """Returns the gradients of `output` by input."""
 
     @abstractmethod
     def vjp(self, func: Callable[..., Any], inputs: Mapping[str, Any], names: Sequence[str], cotangent: Array) -> dict[str, Array]:
-        """The framework's own gradients of sum(cotangent * func(**inputs)) with respect to the named inputs."""
+        """Returns the framework's gradients of sum(cotangent * func(**inputs)) with respect to the named inputs."""
 
     def to_tensor_data(self, tensor: Any) -> dict[str, Any]:
-        """The protocol's record of a tensor: shape, strides (in bytes), dtype, and its packed elements in base64."""
+        """Returns the protocol's record of a tensor: shape, strides (in bytes), dtype, and its packed elements in base64."""
         return tensors.encode(self.to_numpy(tensor))
 
     def from_tensor_data(self, data: Mapping[str, Any], like: Any = None) -> Any:
-        """The framework's tensor of such a record. `like`: whose device and dtype it gets."""
+        """Returns the framework's tensor for such a record. `like`: a tensor whose device and dtype the result gets."""
         return self.from_numpy(tensors.decode(dict(data)), like)
 
     def get_dtype_name(self, tensor: Any) -> str:
-        """The protocol's name of a tensor's dtype."""
+        """Returns the protocol's name of a tensor's dtype."""
         return tensors.dtype_name(tensor)
 
     def is_available(self) -> bool:
-        """Whether the framework can be used here."""
+        """True if the framework can be used here."""
         return True
 
     def get_framework_name(self) -> str:
-        """"torch", "jax", "tensorflow"; "unknown" of an adapter that does not say."""
+        """Returns the name of the framework: "torch", "jax", "tensorflow"; "unknown" for an adapter that sets none."""
         return "unknown"
 
     def is_floating(self, tensor: Any) -> bool:
-        """Whether gradients make sense for a tensor's dtype."""
+        """True if gradients make sense for a tensor's dtype."""
         return "float" in self.get_dtype_name(tensor)
 
 
@@ -73,13 +73,13 @@ BaseAdapter = FrameworkAdapter  # The name that the first programs used.
 
 @dataclass
 class GradientReport:
-    """ok, and for each input the verdict on its gradient."""
+    """The result of a gradient check: ok, and for each input the verdict on its gradient."""
 
     results: dict[str, ValidationResult] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
-        """Whether every gradient is right."""
+        """True if every gradient is right."""
         return all(one.passed for one in self.results.values())
 
     def __bool__(self) -> bool:
@@ -87,14 +87,14 @@ class GradientReport:
 
     @property
     def details(self) -> list[str]:
-        """What is wrong, a line each."""
+        """Returns one line for each fault."""
         return [f"gradient of '{name}': {one.message}" for name, result in self.results.items() for one in result.failures]
 
 
 class GradientChecker:
-    """Compares what a framework says is the gradient with finite differences, or with that of a reference.
+    """Compares the gradient that a framework computes with finite differences, or with the gradient of a reference.
 
-    The output is weighted with random numbers: the plain sum of a softmax, say, has no gradient at all.
+    The output is weighted with random numbers, because the plain sum of a softmax, for example, has a gradient of zero.
     """
 
     def __init__(self, adapter: FrameworkAdapter, eps: float = 1e-4, atol: float = 1e-5, rtol: float = 1e-3, seed: int = 0) -> None:
@@ -102,7 +102,7 @@ class GradientChecker:
         self.tolerance = ToleranceConfig(atol, rtol)
 
     def check(self, func: Callable[..., Any], inputs: dict[str, Any], check_inputs: Sequence[str] | None = None) -> bool:
-        """Whether the framework's gradients agree with finite differences."""
+        """True if the framework's gradients agree with finite differences."""
         return self.differences(func, inputs, check_inputs).ok
 
     def _names(self, inputs: Mapping[str, Any], wanted: Sequence[str] | None) -> list[str]:
@@ -118,7 +118,7 @@ class GradientChecker:
         return weights
 
     def differences(self, func: Callable[..., Any], inputs: dict[str, Any], wanted: Sequence[str] | None = None) -> GradientReport:
-        """Against central differences in the inputs' own dtype; give float64 inputs for a sharp check."""
+        """Compares with central differences in the inputs' own dtype; float64 inputs make the check sharp."""
         report = GradientReport()
         names = self._names(inputs, wanted)
         weights = self._cotangent(func, inputs)
@@ -135,7 +135,7 @@ class GradientChecker:
         return report
 
     def _slope(self, func: Callable[..., Any], inputs: dict[str, Any], name: str, base: Array, place: int, weights: Array) -> float:
-        """A central difference. Its step grows with the element, which a fixed one would not change where it is large."""
+        """Returns a central difference. The step grows with the element, because a fixed step would not change a large one."""
         outputs, steps = [], []
         size = abs(float(base.reshape(-1)[place]))
         unit = UNITS.get(judge.dtype_name(base), 0.0)
@@ -146,12 +146,12 @@ class GradientChecker:
             steps.append(float(moved.reshape(-1)[place]))
             output = self.adapter.to_numpy(func(**{**inputs, name: self.adapter.from_numpy(moved, like=inputs[name])}))
             outputs.append(output.astype(np.float64))
-        # Subtracted before they are summed: what the element has no part in cancels without a rounding.
+        # Subtracting before summing cancels values that do not depend on the element, without a rounding error.
         return float(((outputs[0] - outputs[1]) * weights).sum()) / (steps[0] - steps[1])
 
     def against(self, func: Callable[..., Any], reference: Callable[..., Any], inputs: dict[str, Any],
                 wanted: Sequence[str] | None = None) -> GradientReport:  # fmt: skip
-        """Against the framework's gradient of a reference."""
+        """Compares with the framework's gradient of a reference."""
         names = self._names(inputs, wanted)
         weights = self._cotangent(func, inputs)
         got, want = (self.adapter.vjp(one, inputs, names, weights) for one in (func, reference))

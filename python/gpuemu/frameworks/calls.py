@@ -1,4 +1,4 @@
-"""What the validate_* context managers share: seeing every call of an op, and judging it by the daemon."""
+"""Code shared by the validate_* context managers: intercepts every call of an op and has the daemon judge it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from gpuemu.errors import ValidationError, told
 
 
 class Context(dict[str, Any]):
-    """What such a block gives: set ["output"], or let calls be seen. ["results"]: the verdicts so far. tolerance: a wider
-    one than gpuemu.toml has for the op, by which the daemon judges what that refuses."""
+    """The object that such a block yields: set ["output"], or let calls be intercepted. ["results"]: the verdicts so far.
+    tolerance: a wider one than that of gpuemu.toml, with which the daemon judges outputs that fail the op's own."""
 
     def __init__(self, client: Client, op_name: str, kwargs: Mapping[str, Any], tolerance: ToleranceConfig | None = None) -> None:
         super().__init__(output=None, results=[], grad_inputs=None)
@@ -30,12 +30,13 @@ class Context(dict[str, Any]):
         return verdict
 
     def verdict(self, op_name: str, inputs: Mapping[str, Any], output: Any, kwargs: Mapping[str, Any]) -> ValidationResult:
-        """The daemon's, which accepts what lies within `tolerance` too."""
+        """Returns the daemon's verdict; an output within `tolerance` passes, too."""
         call = calls.validate(op_name, inputs, output, kwargs, tolerance=self.tolerance)
         return call.result(self.client.connection.ask(call.request))
 
     def judge_call(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], output: Any) -> None:
-        """Arrays are inputs under their parameters' names, everything else goes to the reference as it is."""
+        """Judges one call. Arrays are inputs under the names of their parameters; all other arguments go to the reference
+        unchanged."""
         arrays, rest = named_arguments(fn, args, kwargs)
         self.judge(arrays, output, **rest)
 
@@ -65,7 +66,7 @@ def named_arguments(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: Mappi
 
 @contextlib.contextmanager
 def replaced(path: str, around: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Generator[None, None, None]:
-    """The function at "package.module.name" wrapped, as long as the block lasts."""
+    """Wraps the function at "package.module.name" for the duration of the block."""
     module, _, name = path.rpartition(".")
     if not module:
         raise ValueError(f"'{path}' is no path of a function; expected package.module.name")
@@ -85,8 +86,8 @@ def replaced(path: str, around: Callable[[Callable[..., Any]], Callable[..., Any
 
 def fuzz(client: Client, op_name: str, run: Callable[[dict[str, Any]], Any], extra: Callable[[dict[str, Any]], list[str]],
          options: Mapping[str, Any]) -> dict[str, Any]:  # fmt: skip
-    """fuzz_op_client_side with further checks of each case; `extra` says what is wrong with one. A case fails by its output
-    or by what `extra` says; of `backward_failures`, "case" is its number, from 0."""
+    """fuzz_op_client_side with further checks of each case; `extra` returns the faults of a case. A case fails by its output or
+    by the result of `extra`; in `backward_failures`, "case" is the number of the case, from 0."""
     failures: list[ValidationResult] = []
     said: list[dict[str, Any]] = []
     total = failed = 0
@@ -111,7 +112,7 @@ def _raised(verdict: ValidationResult) -> bool:
 def _told(extra: Callable[[dict[str, Any]], list[str]], inputs: dict[str, Any]) -> list[str]:
     try:
         return extra(inputs)
-    except Exception as problem:  # Whatever a user's gradient raises is what is wrong with it.
+    except Exception as problem:  # Anything that the user's gradient raises is a failure of the gradient.
         return [told(problem)]
 
 

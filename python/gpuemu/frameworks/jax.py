@@ -1,4 +1,4 @@
-"""JAX: arrays, transformations, and blocks in which every call of an op is judged, traced ones too."""
+"""JAX: arrays, transformations, and blocks in which every call of an op is judged, including traced calls."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FrameworkAdapter", "JAXAdapter", "JaxAdapter", "ValidationError", "c
 
 
 class JAXAdapter(FrameworkAdapter):
-    """jax.Array. What XLA has on the CPU is read without a copy."""
+    """jax.Array. Arrays of XLA's CPU backend are read without a copy."""
 
     def __init__(self) -> None:
         self.jax, self.jnp = jax, jnp
@@ -39,8 +39,8 @@ class JAXAdapter(FrameworkAdapter):
         return bool(jnp.issubdtype(tensor.dtype, jnp.floating))
 
     def compute_gradient(self, output_fn: Any, inputs: dict[str, Any], argnums: Any = None) -> dict[str, Any]:  # type: ignore[override,unused-ignore]
-        """Gradients of JAX are those of functions: of the sum of `output_fn(**inputs)`, with respect to the inputs at the
-        positions `argnums`, by default all of a floating-point dtype."""
+        """Returns gradients of a function, as JAX has them: of the sum of `output_fn(**inputs)`, with respect to the inputs at
+        the positions `argnums`, by default all of a floating-point dtype."""
         names = [name for name, one in inputs.items() if self.requires_grad(one)]
         if argnums is not None:
             names = [list(inputs)[i] for i in (argnums if isinstance(argnums, (tuple, list)) else (argnums,))]
@@ -67,7 +67,7 @@ def _traced(values: Mapping[str, Any]) -> bool:
 
 
 def _checked(fn: Callable[..., Any], context: Context) -> Callable[..., Any]:
-    """Traced calls are judged when the compiled program runs: once for each run, under vmap for each element."""
+    """Judges traced calls when the compiled program runs: once for each run, and under vmap for each element."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         output = fn(*args, **kwargs)
@@ -88,9 +88,9 @@ def _judged(context: Context, arrays: Mapping[str, Any], output: Any, rest: Mapp
 @contextlib.contextmanager
 def validate_jax(client: Client, op_name: str, inputs: dict[str, Any] | None = None, atol: float | None = None, rtol: float | None = None,
                  *, op: str | None = None, **kwargs: Any) -> Generator[Context, None, None]:  # fmt: skip
-    """Judges an op's outputs by its reference in gpuemu.toml: ctx["output"], or with op="package.module.function" every call
-    of that function in the block, inside jit, vmap and grad too. atol, rtol: accept more than the tolerance of gpuemu.toml.
-    Raises ValidationError at the end of the block."""
+    """Judges an op's outputs by its reference in gpuemu.toml: ctx["output"], or with op="package.module.function" every call of
+    that function in the block, including those inside jit, vmap and grad. atol, rtol: accept larger errors than the tolerance of
+    gpuemu.toml. Raises ValidationError at the end of the block."""
     context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
     with replaced(op, lambda fn: _checked(fn, context)) if op else contextlib.nullcontext():
         yield context
@@ -103,28 +103,28 @@ def _same(actual: Any, expected: Any, atol: float, rtol: float) -> bool:
 
 
 def check_vmap_compatible(op: Callable[..., Any], inputs: dict[str, Any], batch_axis: int = 0, rtol: float = 1e-5, atol: float = 1e-5) -> bool:
-    """Whether vmap gives what the op gives for one element after another."""
+    """True if vmap gives the same results as calling the op for one element after another."""
     size = next(iter(inputs.values())).shape[batch_axis]
     try:
         at_once = jax.vmap(lambda given: op(**given), in_axes=batch_axis)(inputs)
-    except Exception:  # An op that cannot be mapped is not compatible, whatever it raises.
+    except Exception:  # An op that cannot be mapped is incompatible, whatever it raises.
         return False
     single = [op(**{name: jnp.take(one, i, axis=batch_axis) for name, one in inputs.items()}) for i in range(size)]
     return _same(at_once, jnp.stack(single), atol, rtol)
 
 
 def check_jit_safe(op: Callable[..., Any], inputs: dict[str, Any], rtol: float = 1e-6, atol: float = 1e-6) -> bool:
-    """Whether the compiled op gives what it gives step by step."""
+    """True if the compiled op gives the same results as the op run step by step."""
     try:
         compiled = jax.jit(lambda given: op(**given))(inputs)
-    except Exception:  # Python control flow on traced values, and the like.
+    except Exception:  # For example, Python control flow on traced values.
         return False
     with jax.disable_jit():
         return _same(compiled, op(**inputs), atol, rtol)
 
 
 def check_pmap_compatible(op: Callable[..., Any], inputs: dict[str, Any], axis_name: str = "batch") -> bool:
-    """Whether the op runs on each device on its part of axis 0; with one device, whether it can be mapped at all."""
+    """True if the op runs on each device on its part of axis 0; with one device, True if it can be mapped at all."""
     devices = jax.local_device_count()
     parts = {name: jnp.reshape(one[: one.shape[0] // devices * devices], (devices, -1, *one.shape[1:])) for name, one in inputs.items()}
     try:
@@ -136,7 +136,7 @@ def check_pmap_compatible(op: Callable[..., Any], inputs: dict[str, Any], axis_n
 
 
 def check_grad_safe(op: Callable[..., Any], inputs: dict[str, Any], argnums: int | tuple[int, ...] = 0) -> bool:
-    """Whether gradients exist and are finite."""
+    """True if gradients exist and are finite."""
     names = list(inputs)
     try:
         gradients = jax.grad(lambda *args: op(**dict(zip(names, args))).sum(), argnums=argnums)(*inputs.values())
@@ -147,13 +147,13 @@ def check_grad_safe(op: Callable[..., Any], inputs: dict[str, Any], argnums: int
 
 def check_backward(op: Callable[..., Any], reference: Callable[..., Any], inputs: dict[str, Any], *, atol: float = 1e-5, rtol: float = 1e-4,
                    check_inputs: Sequence[str] | None = None) -> GradientReport:  # fmt: skip
-    """A custom gradient (custom_vjp, custom_jvp) against that of a reference."""
+    """Compares a custom gradient (custom_vjp, custom_jvp) with that of a reference."""
     return GradientChecker(JAXAdapter(), 0.0, atol, rtol).against(op, reference, inputs, check_inputs)
 
 
 def validate_jax_primitive(primitive_name: str, impl: Callable[..., Any], inputs: dict[str, Any], expected_output: Any, check_jvp: bool = True,
                            check_vmap: bool = True, rtol: float = 1e-5, atol: float = 1e-5) -> dict[str, Any]:  # fmt: skip
-    """The output, the JVP rule against finite differences, and the batching rule of a primitive."""
+    """Checks the output, the JVP rule (against finite differences), and the batching rule of a primitive."""
     told: dict[str, Any] = {"primitive": primitive_name, "forward_ok": True, "jvp_ok": True, "vmap_ok": True, "details": []}
     verdict = judge.compare(impl(**inputs), expected_output, ToleranceConfig(atol, rtol), op_name=primitive_name)
     told["forward_ok"] = verdict.passed
@@ -172,7 +172,7 @@ def _check_jvp(impl: Callable[..., Any], inputs: dict[str, Any], told: dict[str,
     tangents = {name: jnp.asarray(drawn.standard_normal(one.shape), dtype=one.dtype) for name, one in inputs.items()}
     try:
         _, found = jax.jvp(lambda given: impl(**given), (inputs,), (tangents,))
-    except Exception as problem:  # No rule, or one that does not fit.
+    except Exception as problem:  # There is no rule, or it does not fit.
         told["jvp_ok"] = False
         told["details"].append(f"jvp: {type(problem).__name__}: {problem}")
         return
@@ -189,7 +189,7 @@ def _check_jvp(impl: Callable[..., Any], inputs: dict[str, Any], told: dict[str,
 def fuzz_jax_op(client: Client, op_name: str, run_op: Callable[..., Any], iterations: int = 100, seed: int | None = None, fail_fast: bool = False,
                 check_vmap: bool = False, check_jit: bool = False, atol: float | None = None, rtol: float | None = None,
                 ) -> dict[str, Any]:  # fmt: skip
-    """Draws cases, runs `run_op(**inputs)` and judges the outputs; optionally vmap and jit of each."""
+    """Draws cases, runs `run_op(**inputs)` and judges the outputs; optionally checks vmap and jit of each."""
 
     def moved(inputs: dict[str, Any]) -> dict[str, Any]:
         return {name: jnp.asarray(one) for name, one in inputs.items()}

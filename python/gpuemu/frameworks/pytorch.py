@@ -65,17 +65,17 @@ class PyTorchAdapter(FrameworkAdapter):
 
 
 def _usable(arr: Array) -> Array:
-    """torch takes no negative strides and no read-only memory."""
+    """Copies an array if needed: torch accepts no negative strides and no read-only memory."""
     return arr if arr.flags.writeable and all(one >= 0 for one in arr.strides) else arr.copy()
 
 
 def cpu_copy(model: Any, dtype: str) -> Any:
-    """A module's twin on the CPU in `dtype`."""
+    """Returns a copy of a module on the CPU in `dtype`."""
     return copy.deepcopy(model).to("cpu", getattr(torch, dtype))
 
 
 class _Calls(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
-    """Sees every call of one torch.library op in a block."""
+    """Intercepts every call of one torch.library op in a block."""
 
     def __init__(self, name: str, seen: Callable[[Any, tuple[Any, ...], dict[str, Any], Any], None]) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ class _Calls(TorchDispatchMode):  # type: ignore[misc,unused-ignore]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         output = func(*args, **(kwargs or {}))
         name = func._schema.name
-        # Without a namespace it is a custom op that is meant: torch's own would be judged wherever a reference calls them.
+        # A name without a namespace means a custom op: torch's own op would also be judged when a reference calls it.
         library, _, plain = name.rpartition("::")
         if name == self.name or (plain == self.name and library not in ("aten", "prims")):
             self.seen(func, args, kwargs or {}, output)
@@ -110,9 +110,10 @@ def validate_pytorch(client: Client, op_name: str, inputs: dict[str, Any] | None
         with validate_pytorch(client, "softmax", {"x": x}) as ctx:
             ctx["output"] = my_softmax(x)
 
-    Every call of a custom torch.library op of that name in the block is judged too; op= names it otherwise
-    ("mylib::fast_softmax", "aten::relu"), or any Python function ("package.module.function"). check_backward: the gradients of ["output"] are judged as the ops
-    OP_grad_INPUT. atol, rtol: accept more than the tolerance of gpuemu.toml. Raises ValidationError at the end of the block.
+    Every call of a custom torch.library op of that name in the block is judged, too; op= gives another name
+    ("mylib::fast_softmax", "aten::relu"), or any Python function ("package.module.function"). check_backward: the gradients of
+    ["output"] are judged as the ops OP_grad_INPUT. atol, rtol: accept larger errors than the tolerance of gpuemu.toml. Raises
+    ValidationError at the end of the block.
     """
     context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
     name = op or op_name
@@ -152,19 +153,20 @@ def _judge_gradients(context: Context, inputs: dict[str, Any]) -> None:
 
 def check_backward(op: Callable[..., Any], reference: Callable[..., Any], inputs: dict[str, Any], *, atol: float = 1e-5, rtol: float = 1e-4,
                    check_inputs: Sequence[str] | None = None) -> GradientReport:  # fmt: skip
-    """A custom op's backward against autograd of a reference, at the same point and in the same dtype."""
+    """Compares a custom op's backward with autograd of a reference, at the same point and in the same dtype."""
     return GradientChecker(PyTorchAdapter(), 0.0, atol, rtol).against(op, reference, inputs, check_inputs)
 
 
 def check_autograd(op: Callable[..., Any], inputs: dict[str, Any], eps: float = 1e-4, atol: float = 1e-5, rtol: float = 1e-3,
                    check_inputs: Sequence[str] | None = None) -> bool:  # fmt: skip
-    """A custom op's backward against finite differences, which are sharp for float64 inputs."""
+    """True if a custom op's backward agrees with finite differences, which are sharp for float64 inputs."""
     names = check_inputs if check_inputs is not None else [key for key, one in inputs.items() if one.requires_grad] or None
     return GradientChecker(PyTorchAdapter(), *_fitting(inputs, eps, atol, rtol)).check(op, inputs, names)
 
 
 def _fitting(inputs: Mapping[str, Any], eps: float, atol: float, rtol: float) -> tuple[float, float, float]:
-    """What finite differences can tell in float32 and smaller types: the step's rounding error over the step."""
+    """Returns step and tolerances that finite differences can reach in float32 and smaller types: the step's rounding error over
+    the step."""
     kinds = [one.dtype for one in inputs.values() if isinstance(one, torch.Tensor) and one.is_floating_point()]
     unit = max((float(torch.finfo(kind).eps) for kind in kinds), default=2.0**-52)
     if unit < 1e-10:
@@ -175,7 +177,7 @@ def _fitting(inputs: Mapping[str, Any], eps: float, atol: float, rtol: float) ->
 
 def validate_custom_autograd_function(func_class: Any, inputs: dict[str, Any], eps: float = 1e-4, atol: float = 1e-5, rtol: float = 1e-3,
                                       ) -> dict[str, Any]:  # fmt: skip
-    """A torch.autograd.Function: whether its forward runs and its backward agrees with finite differences."""
+    """Checks that the forward of a torch.autograd.Function runs and that its backward agrees with finite differences."""
     told: dict[str, Any] = {"forward_ok": True, "backward_ok": True, "details": []}
 
     def op(**given: Any) -> Any:
@@ -183,12 +185,12 @@ def validate_custom_autograd_function(func_class: Any, inputs: dict[str, Any], e
 
     try:
         op(**inputs)
-    except Exception as problem:  # Whatever the forward raises is what is wrong with it.
+    except Exception as problem:  # Anything that the forward raises is a failure of the function.
         return {"forward_ok": False, "backward_ok": False, "details": [f"Forward failed: {problem}"]}
     try:
         report = GradientChecker(PyTorchAdapter(), *_fitting(inputs, eps, atol, rtol)).differences(op, inputs)
         told["backward_ok"], told["details"] = report.ok, report.details
-    except Exception as problem:  # The backward pass may raise anything too.
+    except Exception as problem:  # The backward pass may raise anything, too.
         told["backward_ok"], told["details"] = False, [f"Gradient check failed: {problem}"]
     return told
 
@@ -196,7 +198,7 @@ def validate_custom_autograd_function(func_class: Any, inputs: dict[str, Any], e
 def fuzz_pytorch_op(client: Client, op_name: str, run_op: Callable[[dict[str, Any]], Any], iterations: int = 100, seed: int | None = None,
                     fail_fast: bool = False, check_backward: bool = False, atol: float | None = None, rtol: float | None = None,
                     ) -> dict[str, Any]:  # fmt: skip
-    """Draws cases for an op that this process runs, on a GPU where there is one, and judges the outputs."""
+    """Draws cases for an op that this process runs, on a GPU if there is one, and judges the outputs."""
     place = "cuda" if torch.cuda.is_available() else "cpu"
     adapter = PyTorchAdapter()
 

@@ -23,7 +23,7 @@ __all__ = ["FrameworkAdapter", "TensorFlowAdapter", "ValidationError", "check_ba
 
 
 class TensorFlowAdapter(FrameworkAdapter):
-    """tf.Tensor and tf.Variable. An eager tensor of the CPU is read without a copy."""
+    """tf.Tensor and tf.Variable. Eager tensors on the CPU are read without a copy."""
 
     def __init__(self) -> None:
         self.tf = tf
@@ -39,7 +39,7 @@ class TensorFlowAdapter(FrameworkAdapter):
         return isinstance(tensor, tf.Variable)
 
     def compute_gradient(self, tape: Any, output: Any, inputs: dict[str, Any]) -> dict[str, Any]:  # type: ignore[override]
-        """By the tape that saw `output` being made; of tf.Variables."""
+        """Returns gradients with respect to tf.Variables, from the tape that recorded `output`."""
         followed = {name: one for name, one in inputs.items() if self.requires_grad(one)}
         found = tape.gradient(output, list(followed.values())) if followed else []
         return {name: one for name, one in zip(followed, found) if one is not None}
@@ -59,7 +59,7 @@ class TensorFlowAdapter(FrameworkAdapter):
 
 
 def _checked(fn: Callable[..., Any], context: Context) -> Callable[..., Any]:
-    """Calls inside of a tf.function are judged whenever the graph runs."""
+    """Judges calls inside a tf.function each time the graph runs."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         output = fn(*args, **kwargs)
@@ -84,10 +84,10 @@ def _checked(fn: Callable[..., Any], context: Context) -> Callable[..., Any]:
 def validate_tensorflow(client: Client, op_name: str, inputs: dict[str, Any] | None = None, check_gradient: bool = False,
                         atol: float | None = None, rtol: float | None = None, *, op: str | None = None, **kwargs: Any,
                         ) -> Generator[Context, None, None]:  # fmt: skip
-    """Judges an op's outputs by its reference in gpuemu.toml: ctx["output"], or with op="package.module.function" every call
-    of that function in the block, inside tf.function too. check_gradient: ctx["tape"] follows the inputs, and the gradients
-    of ["output"] are judged as the ops OP_grad_INPUT. atol, rtol: accept more than the tolerance of gpuemu.toml. Raises
-    ValidationError at the end of the block."""
+    """Judges an op's outputs by its reference in gpuemu.toml: ctx["output"], or with op="package.module.function" every call of
+    that function in the block, including those inside tf.function. check_gradient: ctx["tape"] watches the inputs, and the
+    gradients of ["output"] are judged as the ops OP_grad_INPUT. atol, rtol: accept larger errors than the tolerance of
+    gpuemu.toml. Raises ValidationError at the end of the block."""
     context = Context(client, op_name, kwargs, tolerance_of(atol, rtol))
     with contextlib.ExitStack() as stack:
         if op:
@@ -114,7 +114,7 @@ def _judge_gradients(context: Context, tape: Any, inputs: Mapping[str, Any]) -> 
 
 def check_keras_layer(layer: Any, input_shape: Sequence[int], client: Client, op_name: str, atol: float | None = None, rtol: float | None = None,
                       **kwargs: Any) -> bool:  # fmt: skip
-    """A layer's output for random input against the op's reference, and that its gradients exist and are finite."""
+    """True if a layer's output for random input agrees with the op's reference, and its gradients exist and are finite."""
     x = tf.convert_to_tensor(np.random.default_rng(0).standard_normal(tuple(input_shape)).astype(np.float32))
     with tf.GradientTape() as tape:
         tape.watch(x)
@@ -127,30 +127,31 @@ def check_keras_layer(layer: Any, input_shape: Sequence[int], client: Client, op
 def _same_when(compile_it: Callable[[Callable[..., Any]], Any], op: Callable[..., Any], inputs: dict[str, Any], rtol: float, atol: float) -> bool:
     try:
         compiled = compile_it(lambda given: op(**given))(inputs)
-    except Exception:  # Whatever tracing or compiling raises, it is not compatible.
+    except Exception:  # Whatever tracing or compiling raises, it is incompatible.
         return False
     return judge.compare(compiled, op(**inputs), ToleranceConfig(atol, rtol)).passed
 
 
 def check_tf_function_safe(op: Callable[..., Any], inputs: dict[str, Any], rtol: float = 1e-6, atol: float = 1e-6) -> bool:
-    """Whether the traced op gives what it gives eagerly."""
+    """True if the traced op gives the same results as the eager op."""
     return _same_when(tf.function, op, inputs, rtol, atol)
 
 
 def check_xla_compatible(op: Callable[..., Any], inputs: dict[str, Any], rtol: float = 1e-5, atol: float = 1e-5) -> bool:
-    """Whether XLA compiles the op and gives the same."""
+    """True if XLA compiles the op and gives the same results."""
     return _same_when(lambda fn: tf.function(fn, jit_compile=True), op, inputs, rtol, atol)
 
 
 def check_backward(op: Callable[..., Any], reference: Callable[..., Any], inputs: dict[str, Any], *, atol: float = 1e-5, rtol: float = 1e-4,
                    check_inputs: Sequence[str] | None = None) -> GradientReport:  # fmt: skip
-    """A custom gradient against that of a reference."""
+    """Compares a custom gradient with that of a reference."""
     return GradientChecker(TensorFlowAdapter(), 0.0, atol, rtol).against(op, reference, inputs, check_inputs)
 
 
 def validate_custom_gradient(func: Callable[..., Any], gradient_func: Callable[..., Any], inputs: dict[str, Any], eps: float = 1e-4,
                              atol: float = 1e-4, rtol: float = 1e-3) -> dict[str, Any]:  # fmt: skip
-    """`gradient_func(**inputs)`, a gradient, several or a dict of them, of sum(func(**inputs)) against finite differences."""
+    """Compares `gradient_func(**inputs)`, which returns a gradient of sum(func(**inputs)), several or a dict of them, with finite
+    differences."""
     given = gradient_func(**inputs)
     names = [name for name, one in inputs.items() if tf.convert_to_tensor(one).dtype.is_floating]
     by_name = given if isinstance(given, dict) else dict(zip(names, given if isinstance(given, (tuple, list)) else [given]))
@@ -170,7 +171,7 @@ def validate_custom_gradient(func: Callable[..., Any], gradient_func: Callable[.
 def fuzz_tensorflow_op(client: Client, op_name: str, run_op: Callable[..., Any], iterations: int = 100, seed: int | None = None,
                        fail_fast: bool = False, check_gradient: bool = False, check_xla: bool = False, atol: float | None = None,
                        rtol: float | None = None) -> dict[str, Any]:  # fmt: skip
-    """Draws cases, runs `run_op(**inputs)` and judges the outputs; optionally gradients and XLA of each."""
+    """Draws cases, runs `run_op(**inputs)` and judges the outputs; optionally checks gradients and XLA of each."""
 
     def moved(inputs: dict[str, Any]) -> dict[str, Any]:
         return {name: tf.convert_to_tensor(one) for name, one in inputs.items()}

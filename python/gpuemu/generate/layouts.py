@@ -1,9 +1,9 @@
-"""How the elements of a tensor lie in memory: the layouts of generated cases, as real strided arrays.
+"""The memory layouts of generated cases, as real strided arrays.
 
     layout = layouts.transposed((3, 5))
     x = layouts.place(np.arange(15.0).reshape(3, 5), layout)      # equal, and x.strides is (8, 24)
 
-Strides and offsets are in elements; they are those that the daemon gives the kernel of the same case.
+Strides and offsets are in elements, and equal to those that the daemon passes to the kernel of the same case.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gpuemu.tensors import Array
 
 KINDS = words_generated.LAYOUTS
 ALIGNMENT = 256  # Alignment of allocations in bytes.
-UNUSED = 0xFF  # What the bytes between the elements are: NaN in every floating-point dtype.
+UNUSED = 0xFF  # Value of the bytes between the elements: NaN in every floating-point dtype.
 
 
 @dataclass(frozen=True)
 class Layout:
-    """strides: one per axis, 0 where all elements along it are one, negative where they lie backwards; offset: of element 0
-    from the start of the storage; elements: how many the storage holds."""
+    """strides: one per axis, 0 if all indices along it refer to one element, negative if the elements are in reverse order;
+    offset: of element 0 from the start of the storage; elements: how many the storage holds."""
 
     strides: tuple[int, ...]
     offset: int = 0
@@ -34,12 +34,12 @@ class Layout:
 
 
 def contiguous(shape: Sequence[int]) -> Layout:
-    """Packed, row by row."""
+    """Returns a packed row-major layout."""
     return Layout(row_major_strides(shape), 0, math.prod(shape))
 
 
 def padded(shape: Sequence[int], pad: int) -> Layout:
-    """Each row (last axis) is followed by `pad` elements that are not used."""
+    """Returns a layout in which each row (last axis) is followed by `pad` unused elements."""
     if not shape:
         return contiguous(shape)
     wide = [*shape[:-1], shape[-1] + pad]
@@ -47,7 +47,8 @@ def padded(shape: Sequence[int], pad: int) -> Layout:
 
 
 def stepped(shape: Sequence[int], step: int) -> Layout:
-    """Neighbours along the last axis lie `step` elements apart; raises ValueError for a step below 1."""
+    """Returns a layout in which neighbours along the last axis are `step` elements apart. Raises ValueError for a step below
+    1."""
     if step < 1:
         raise ValueError(f"the step is {step}, expected 1 or more elements")
     if not shape:
@@ -57,7 +58,7 @@ def stepped(shape: Sequence[int], step: int) -> Layout:
 
 
 def transposed(shape: Sequence[int]) -> Layout:
-    """The last two axes lie exchanged in memory; contiguous below two axes."""
+    """Returns a layout with the last two axes exchanged in memory; contiguous for fewer than two axes."""
     if len(shape) < 2:
         return contiguous(shape)
     *outer, row, column = row_major_strides([*shape[:-2], shape[-1], shape[-2]])
@@ -71,7 +72,7 @@ def _axis(shape: Sequence[int], axis: int) -> int:
 
 
 def broadcast(shape: Sequence[int], axis: int) -> Layout:
-    """All elements along the axis are one and the same. Raises ValueError where there is no such axis."""
+    """Returns a layout in which all indices along the axis refer to one element. Raises ValueError if there is no such axis."""
     axis = _axis(shape, axis)
     memory = [min(size, 1) if at == axis else size for at, size in enumerate(shape)]
     strides = row_major_strides(memory)
@@ -79,7 +80,7 @@ def broadcast(shape: Sequence[int], axis: int) -> Layout:
 
 
 def backwards(shape: Sequence[int], axis: int) -> Layout:
-    """The elements along the axis lie backwards. Raises ValueError where there is no such axis."""
+    """Returns a layout with the elements along the axis in reverse order. Raises ValueError if there is no such axis."""
     axis = _axis(shape, axis)
     packed = contiguous(shape)
     if not packed.elements:
@@ -90,9 +91,9 @@ def backwards(shape: Sequence[int], axis: int) -> Layout:
 
 def drawn(kind: str, shape: Sequence[int], base_seed: int, iteration: int, name: str, *, every_stride: bool = True,
           outer_strides: bool = True, written: bool = False) -> Layout:  # fmt: skip
-    """The layout of tensor `name` in a case whose layout is `kind`, one of KINDS. every_stride, outer_strides: whether the
-    kernel is given the strides of all axes, of all but the last; without them a tensor is contiguous. written: it is an output,
-    in which no two elements may be one."""
+    """Returns the layout of tensor `name` in a case whose layout is `kind`, one of KINDS. every_stride, outer_strides: True if
+    the kernel gets the strides of all axes, or of all but the last; without them a tensor is contiguous. written: it is an
+    output, in which no two elements may share memory."""
     if kind not in KINDS:
         raise ValueError(f"layout '{kind}' is unknown, expected one of {', '.join(KINDS)}")
     if kind == "contiguous" or (kind == "transposed" and not every_stride):
@@ -114,8 +115,8 @@ def drawn(kind: str, shape: Sequence[int], base_seed: int, iteration: int, name:
 
 
 def base_offset(base_seed: int, iteration: int, name: str, item_bytes: int, align: int = ALIGNMENT) -> int:
-    """How many bytes behind an aligned address the storage of tensor `name` begins: a multiple of its alignment, in half of the
-    cases 0. align: of gpuemu.toml, in bytes; with the default there is no offset."""
+    """Returns how many bytes after an aligned address the storage of tensor `name` begins: a multiple of its alignment, and 0 in
+    half of the cases. align: of gpuemu.toml, in bytes; the default allows no offset."""
     unit = max(align, item_bytes)
     if unit >= ALIGNMENT:
         return 0
@@ -135,9 +136,9 @@ def _insist(shape: Sequence[int], layout: Layout) -> None:
 
 
 def place(values: Array, layout: Layout, base_offset: int = 0) -> Array:
-    """The same values in memory of this layout: an array that is a view of storage of its own, which begins `base_offset` bytes
-    behind an address that is a multiple of ALIGNMENT. Along an axis of stride 0 the first element stands for all. Raises
-    ValueError when the layout does not fit the shape."""
+    """Returns the same values in memory of this layout: an array that is a view of its own storage, which begins `base_offset`
+    bytes after a multiple of ALIGNMENT. Along an axis of stride 0 the first element is used. Raises ValueError when the layout
+    does not fit the shape."""
     values = np.asarray(values)
     _insist(values.shape, layout)
     if base_offset < 0:
@@ -148,7 +149,8 @@ def place(values: Array, layout: Layout, base_offset: int = 0) -> Array:
     strides = tuple(stride * item for stride in layout.strides)
     if values.size == 0:
         return np.empty(values.shape, dtype=values.dtype)
-    # By way of a memoryview the storage ends with its last element, not with what alignment needs: kernels may use all of it.
+    # A memoryview ends the storage at its last element, without the padding for alignment, because kernels may use all of the
+    # storage.
     own = np.frombuffer(storage.data[start : start + layout.elements * item], np.uint8)
     placed: Array = np.ndarray(values.shape, values.dtype, own, layout.offset * item, strides)  # type: ignore[arg-type,unused-ignore]
     once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in layout.strides)

@@ -1,6 +1,6 @@
-"""The generator that clients have used since gpuemu 0.1.0, and its cases, bit for bit (docs: the random streams).
+"""The generator that clients have used since gpuemu 0.1.0, and its cases, bit for bit (documented under random streams).
 
-Its seeds name stored failures and cases of ops that a client runs; gpuemu.rng is the generator of everything newer.
+Its seeds identify stored failures and cases of ops that a client runs; everything newer uses gpuemu.rng.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ GENERATOR = linear.Linear(_step, _lane_step, sum_after=True)
 
 
 def derive_seed(seed: int, domain: str) -> int:
-    """The seed of what is named by a label under `seed`."""
+    """Returns the seed for a label under `seed`."""
     text = (arguments.whole(seed, "seed") & MASK).to_bytes(8, "little") + domain.encode()
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def generate_seed() -> int:
-    """A seed for who has none: the time in nanoseconds."""
+    """Returns a default seed: the time in nanoseconds."""
     return time.time_ns() & MASK
 
 
 class SeededRng:
-    """Draws that follow from a seed. A derived generator depends on the seed alone, not on what was drawn before."""
+    """Draws values that depend only on a seed. A derived generator depends on the seed alone, not on earlier draws."""
 
     def __init__(self, seed: int) -> None:
         self._seed = arguments.whole(seed, "seed") & MASK
@@ -69,60 +69,60 @@ class SeededRng:
 
     @property
     def seed(self) -> int:
-        """What it was made with, as 64 bits."""
+        """The seed that it was created with, as 64 bits."""
         return self._seed
 
     def derive(self, domain: str) -> SeededRng:
-        """Another generator, named by a label."""
+        """Returns another generator, named by a label."""
         return SeededRng(derive_seed(self._seed, domain))
 
     def gen_u64(self) -> int:
-        """The next output, 0 to 2**64 - 1."""
+        """Returns the next output, 0 to 2**64 - 1."""
         output, self._state = _step(self._state)
         return output
 
     def outputs(self, count: int) -> Array:
-        """The next `count` outputs as an array."""
+        """Returns the next `count` outputs as an array."""
         made = GENERATOR.outputs(self._state, count)
         self._state = GENERATOR.jump(self._state, count)
         return made
 
     def choice_index(self, length: int) -> int:
-        """An index below `length`. Raises ValueError for a length below 1."""
+        """Returns an index below `length`. Raises ValueError for a length below 1."""
         if length <= 0:
             raise ValueError("cannot choose from nothing")
         return self.gen_u64() % length
 
     def choice(self, options: Sequence[T]) -> T:
-        """One of the options. Raises ValueError where there is none."""
+        """Returns one of the options. Raises ValueError if there are none."""
         return options[self.choice_index(len(options))]
 
     def gen_range(self, low: int, high: int) -> int:
-        """An integer in [low, high)."""
+        """Returns an integer in [low, high)."""
         if high <= low:
             raise ValueError(f"there is no integer in [{low}, {high})")
         return low + self.gen_u64() % (high - low)
 
     def gen_f64(self) -> float:
-        """In [0, 1)."""
+        """Returns a number in [0, 1)."""
         return (self.gen_u64() >> 11) / (1 << 53)
 
     def gen_f32(self) -> float:
-        """In [0, 1), of float32's precision."""
+        """Returns a number in [0, 1), with the precision of float32."""
         return (self.gen_u64() >> 40) / (1 << 24)
 
     def gen_bool(self, probability: float = 0.5) -> bool:
-        """True with this probability."""
+        """Returns True with this probability."""
         return self.gen_f64() < probability
 
     def shuffle(self, sequence: MutableSequence[Any]) -> None:
-        """Puts the items of a list into a drawn order, in place."""
+        """Shuffles the items of a list in place."""
         for i in range(len(sequence) - 1, 0, -1):
             j = self.gen_u64() % (i + 1)
             sequence[i], sequence[j] = sequence[j], sequence[i]
 
     def randn_f64(self, *shape: int) -> Array:
-        """Normal values, mean 0 and variance 1, float64."""
+        """Returns normal values with mean 0 and variance 1, float64."""
         count = math.prod(arguments.shape(shape))
         unit = (self.outputs(count + (count & 1)) >> np.uint64(11)).astype(np.float64) / (1 << 53)
         radius = np.sqrt(-2.0 * np.log(np.maximum(unit[0::2], 1e-300)))
@@ -132,12 +132,12 @@ class SeededRng:
         return values
 
     def randn(self, *shape: int) -> Array:
-        """Normal values, float32."""
+        """Returns normal values, float32."""
         return self.randn_f64(*shape).astype(np.float32)
 
     def fill(self, shape: Sequence[int], dtype: str) -> Array:
-        """The elements that the daemon gives an input: floats uniform in [-10, 10), signed integers -100 to 99, unsigned
-        ones over their whole range. bfloat16 is of ml_dtypes' type, without that package uint16 patterns."""
+        """Returns the elements that the daemon gives an input: floats uniform in [-10, 10), signed integers -100 to 99, unsigned
+        integers over their whole range. bfloat16 has the type of ml_dtypes; without that package its bits are uint16."""
         sizes = arguments.shape(shape)
         return _elements(self.outputs(math.prod(sizes)), dtype).reshape(sizes)
 
@@ -161,7 +161,7 @@ def _elements(outputs: Array, dtype: str) -> Array:
         return bits.view(np.float32)
     sign = (bits >> np.uint32(16)) & np.uint32(0x8000)
     magnitude = bits & np.uint32(0x7FFFFFFF)
-    if dtype == "float16":  # Cut off, not rounded; what is below the smallest normal number becomes zero.
+    if dtype == "float16":  # Truncated, not rounded; numbers below the smallest normal number become zero.
         cut = np.where(magnitude < np.uint32(113 << 23), np.uint32(0), (magnitude >> np.uint32(13)) - np.uint32(112 << 10))
         half: Array = (sign | cut).astype(np.uint16)
         return half.view(np.float16)
@@ -172,7 +172,7 @@ def _elements(outputs: Array, dtype: str) -> Array:
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """In elements."""
+    """Returns row-major strides in elements."""
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -182,7 +182,8 @@ def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def strides_of(layout: str, shape: Sequence[int]) -> tuple[int, ...]:
-    """The strides that label a case: "contiguous", "strided" (twice those) or "transposed" (of the last two sizes exchanged)."""
+    """Returns the strides for the layout of a case: "contiguous", "strided" (twice those) or "transposed" (the last two sizes
+    exchanged)."""
     sizes = list(shape)
     if layout == "transposed" and len(sizes) >= 2:
         sizes[-2:] = sizes[:-3:-1]
@@ -192,7 +193,7 @@ def strides_of(layout: str, shape: Sequence[int]) -> tuple[int, ...]:
 
 @dataclass
 class FuzzConfig:
-    """What cases are drawn from. edge_cases: shapes that every tenth case takes instead."""
+    """Options for drawing cases. edge_cases: shapes that every tenth case takes instead."""
 
     seed: int
     batch_sizes: list[int] = field(default_factory=lambda: list(BATCHES))
@@ -217,7 +218,7 @@ class FuzzConfig:
             arguments.texts(getattr(self, name), f"{name} of a FuzzConfig")
 
     def to_dict(self) -> dict[str, Any]:
-        """As requests of the protocol carry it."""
+        """Returns the form used in requests of the protocol."""
         sizes = ("batch_sizes", "seq_lengths", "hidden_dims", "edge_cases")
         return {"seed": self.seed, "shape_options": {name: getattr(self, name) for name in sizes}, "dtypes": self.dtypes,
                 "layouts": self.layouts}  # fmt: skip
@@ -225,14 +226,14 @@ class FuzzConfig:
 
 def draw_shape(rng: SeededRng, batches: Sequence[int], sequences: Sequence[int], hidden: Sequence[int],
                edges: Sequence[Sequence[int]], edge_probability: float = 0.1) -> tuple[int, ...]:  # fmt: skip
-    """A shape of three sizes, one of each list, or an edge case."""
+    """Returns a shape of three sizes, one of each list, or an edge case."""
     if edges and rng.gen_bool(edge_probability):
         return tuple(rng.choice(edges))
     return rng.choice(batches), rng.choice(sequences), rng.choice(hidden)
 
 
 def iterations(seed: int) -> Iterator[SeededRng]:
-    """The generators of case 0, 1, 2, ...; the seed of each is the case's."""
+    """Yields the generators of cases 0, 1, 2, ...; the seed of each generator is that of the case."""
     master, number = SeededRng(seed), 0
     while True:
         yield master.derive(f"iter_{number}")
@@ -240,7 +241,8 @@ def iterations(seed: int) -> Iterator[SeededRng]:
 
 
 def schema_shapes(schema: Mapping[str, Any], names: Sequence[str], rng: SeededRng) -> tuple[tuple[int, ...], dict[str, tuple[int, ...]]]:
-    """The shape that stands for the case, and that of each input, of an op_schema; `rng` is the case's "shape" child."""
+    """Returns the shape reported for the case, and the shape of each input, for an op_schema; `rng` is the case's child
+    "shape"."""
     sizes = {dim["name"]: (rng.derive(dim["name"]).choice(dim["candidates"]) if dim.get("candidates") else 1)
              for dim in schema.get("dims", [])}  # fmt: skip
 
@@ -254,7 +256,7 @@ def schema_shapes(schema: Mapping[str, Any], names: Sequence[str], rng: SeededRn
 
 def case(config: FuzzConfig, number: int, names: Sequence[str] = ("input",), schema: Mapping[str, Any] | None = None,
          ) -> dict[str, Any]:  # fmt: skip
-    """Case `number` of a run as get_test_batch gives it, made here: seed, shape, dtype, layout, inputs."""
+    """Generates case `number` of a run in this process, as get_test_batch returns it: seed, shape, dtype, layout, inputs."""
     rng = SeededRng(derive_seed(config.seed, f"iter_{number}"))
     dtype, layout = rng.derive("dtype").choice(config.dtypes), rng.derive("layout").choice(config.layouts)
     if schema is None:

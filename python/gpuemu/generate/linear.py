@@ -1,7 +1,7 @@
-"""Generators whose two 64-bit words move linearly: jumps far ahead, and many lanes side by side.
+"""Generators with a linear state of two 64-bit words: they can jump far ahead and run many lanes side by side.
 
-A tensor's outputs are made by lanes: lane l has outputs [l * 2**k, (l + 1) * 2**k), and each step moves all lanes. What is
-computed from them is computed in tiles, some outputs of every lane at a time, that stay in the processor's cache.
+The outputs of a tensor are computed by lanes: lane l has outputs [l * 2**k, (l + 1) * 2**k), and each step advances all lanes.
+Results are computed in tiles, a few outputs of every lane at a time, which stay in the processor's cache.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ from gpuemu.tensors import Array
 MASK = (1 << 64) - 1
 State = tuple[int, int]
 Step = Callable[[State], tuple[int, State]]
-# Moves the words x and y of all lanes, in place; the third array is scratch. What was y is then x's successor.
+# Advances the words x and y of all lanes in place; the third array is scratch. Afterwards the array of y holds the new x.
 LaneStep = Callable[[Array, Array, Array], None]
-LANES_MAX = 16384  # More would not fit into the second-level cache; at less than half of them the calls cost more than the work.
+# More would not fit into the second-level cache; with less than half of them the calls cost more than the work.
+LANES_MAX = 16384
 TILE = 32  # Outputs of each lane in one tile.
 
 
 class Linear:
-    """One generator. sum_after: the output is the sum of the words after the first was mixed, not before."""
+    """One generator. sum_after: the output is the sum of the words after the first was mixed, otherwise before."""
 
     def __init__(self, step: Step, lane_step: LaneStep, sum_after: bool = False) -> None:
         self.step, self.lane_step, self.sum_after = step, lane_step, sum_after
         self._tables: list[Array] = []
-        self._adding = threading.Lock()  # A table that two threads add stands for twice as many steps.
+        self._adding = threading.Lock()  # A table added by two threads at once would stand for twice as many steps.
 
     def _table(self, k: int) -> Array:
-        """Entry [p, v]: what byte p of the state with value v becomes after 2**k steps."""
+        """Returns the table for 2**k steps. Entry [p, v]: the contribution of byte p of the state if its value is v."""
         if len(self._tables) <= k:
             with self._adding:
                 while len(self._tables) <= k:
@@ -53,7 +54,7 @@ class Linear:
         return table
 
     def jump(self, state: State, outputs: int) -> State:
-        """The state after so many more outputs."""
+        """Returns the state after this many outputs."""
         at = np.array([state], dtype=np.uint64)
         for k in range(outputs.bit_length()):
             if outputs >> k & 1:
@@ -61,7 +62,7 @@ class Linear:
         return int(at[0, 0]), int(at[0, 1])
 
     def lanes(self, state: State, count: int, each_log2: int) -> tuple[Array, Array]:
-        """The states at outputs 0, 2**each_log2, 2 * 2**each_log2, ..."""
+        """Returns the states at outputs 0, 2**each_log2, 2 * 2**each_log2, ..."""
         at = np.array([state], dtype=np.uint64)
         while len(at) < count:
             at = np.concatenate([at, _apply(self._table(each_log2), at[: count - len(at)])])
@@ -69,8 +70,8 @@ class Linear:
         return at[:, 0].copy(), at[:, 1].copy()
 
     def tiles(self, state: State, count: int, each_log2: int, wanted: tuple[bool, bool]) -> Iterator[tuple[Array, Array]]:
-        """The outputs of `count` lanes in pairs, TILE at a time: arrays [TILE / 2, lanes] of the first and of the second
-        of each pair. Those not wanted are not computed. Whoever takes the arrays may write into them; the next tile does."""
+        """Yields the outputs of `count` lanes in pairs, TILE at a time: arrays [TILE / 2, lanes] of the first and of the second
+        of each pair. Only those in `wanted` are computed. The caller may write into the arrays; the next tile overwrites them."""
         x, y = self.lanes(state, count, each_log2)
         scratch = np.empty_like(x)
         tile = min(TILE, 1 << each_log2)
@@ -89,7 +90,7 @@ class Linear:
             yield pair[0], pair[1]
 
     def outputs(self, state: State, count: int) -> Array:
-        """The next `count` outputs."""
+        """Returns the next `count` outputs."""
         made: Array = np.empty(count + (count & 1), dtype=np.uint64)
         if count < 256:
             for i in range(count):
@@ -108,7 +109,7 @@ class Linear:
 
 
 def _apply(table: Array, states: Array) -> Array:
-    """Rows of two words, each moved by one linear map."""
+    """Applies one linear map to each row of two words."""
     octets = np.ascontiguousarray(states).view(np.uint8).reshape(-1, 16)
     moved: Array = table[0][octets[:, 0]]
     for p in range(1, 16):
@@ -117,13 +118,13 @@ def _apply(table: Array, states: Array) -> Array:
 
 
 def plan(outputs: int) -> tuple[int, int]:
-    """How many lanes of 2**k outputs make so many outputs: (lanes, k)."""
+    """Returns how many lanes of 2**k outputs are needed for this many outputs: (lanes, k)."""
     each_log2 = max(3, min(5, outputs.bit_length() // 2), (outputs // LANES_MAX).bit_length())
     return -(-outputs >> each_log2), each_log2
 
 
 def elementwise(count: int, dtype: Any, parts: Iterator[Array], lanes: int, each: int) -> Array:
-    """Puts tiles [n, lanes], n elements of every lane, into the order of elements. `each`: elements of a lane."""
+    """Arranges tiles [n, lanes], n elements of every lane, in the order of elements. `each`: elements of a lane."""
     whole: Array = np.empty((lanes, each), dtype=dtype)
     at = 0
     for part in parts:

@@ -1,5 +1,5 @@
-"""The loops of values.py and rng.py as machine code, from the library that comes with the programs (libgpuemu-draws.so). It
-gives the same bits as NumPy does; where it is missing, NumPy does the work."""
+"""Runs the loops of values.py and rng.py as machine code, from the installed library libgpuemu-draws.so. It gives the same bits
+as NumPy, which is used if the library is missing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Draws(ctypes.Structure):
 
 
 class Library:
-    """A loaded libgpuemu-draws.so. Raises OSError for a file that is none, or one of another version."""
+    """A loaded libgpuemu-draws.so. Raises OSError for another file or another version."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -48,12 +48,12 @@ class Library:
         self._draw.argtypes, self._draw.restype = (ctypes.POINTER(Draws), ctypes.c_void_p, ctypes.c_uint64), ctypes.c_int
 
     def draw(self, wanted: Draws, made: Array) -> bool:
-        """Fills a packed array. False for what it does not draw."""
+        """Fills a packed array. Returns False if the library cannot draw these values."""
         return bool(self._draw(ctypes.byref(wanted), made.ctypes.data, made.size) == 0)
 
 
 def candidates() -> list[str]:
-    """Where the library may be: that of this installation, else beside the gpuemu command's folder."""
+    """Returns the possible paths of the library: in this installation, else beside the folder of the gpuemu command."""
     found = [installed.NATIVE / "lib" / NAME]
     if beside := installed.find_program():
         found.append(pathlib.Path(beside).resolve().parent.parent / "lib" / NAME)
@@ -65,7 +65,7 @@ _searched = False
 
 
 def library() -> Library | None:
-    """The library, loaded at the first call; None where there is none. $GPUEMU_NATIVE_DRAWS set to 0 leaves it alone."""
+    """Returns the library, loaded at the first call; None if it is not found or $GPUEMU_NATIVE_DRAWS is 0."""
     global _library, _searched
     if not _searched:
         _searched = True
@@ -74,13 +74,13 @@ def library() -> Library | None:
                 try:
                     _library = Library(path)
                     break
-                except OSError:  # Built for another version of gpuemu: NumPy gives the same bits.
+                except OSError:  # Built for another version of gpuemu; NumPy gives the same bits.
                     continue
     return _library
 
 
 def can_draw(distribution: str, params: Sequence[float]) -> bool:
-    """Whether these draws fit through float64; numbers of 64 bits do not."""
+    """True if the draws fit into float64 without loss; 64-bit integers do not."""
     if distribution not in DISTRIBUTIONS or library() is None:
         return False
     return all(math.isfinite(one) for one in params) and (distribution != "integer" or all(abs(one) <= EXACT for one in params))
@@ -89,9 +89,10 @@ def can_draw(distribution: str, params: Sequence[float]) -> bool:
 def draw(state: tuple[int, int], distribution: str, params: Sequence[float], dtype: str, made: Array, *, factor: float = 1.0,
          fold: int = 0, scale: float = 1.0, inside: tuple[float, float] = (-math.inf, math.inf), table: Array | None = None,
          special: Array | None = None, special_state: tuple[int, int] = (0, 1), probability: float = 0.0) -> bool:  # fmt: skip
-    """Fills `made` with draws: multiplied by `factor`, folded (1: magnitudes, -1: minus those), scaled, clamped to `inside` and
-    rounded, or as rows of `table`, one for each integer from the first of `params` on; then rows of `special` are put over some.
-    False, and nothing done, where the library cannot. REQUIRES: can_draw; tables have the dtype of `made`."""
+    """Fills `made` with draws: multiplied by `factor`, folded (1: magnitudes, -1: negative magnitudes), scaled, clamped to
+    `inside` and rounded, or as rows of `table`, one for each integer from the first of `params` on; then rows of `special`
+    replace some. Returns False without changing anything if the library cannot do this. REQUIRES: can_draw; tables have the dtype
+    of `made`."""
     loaded = library()
     if loaded is None:
         return False

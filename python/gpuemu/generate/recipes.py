@@ -1,4 +1,4 @@
-"""What the values of a case are drawn from: the domain of a tensor, and the distribution that a strategy makes of it."""
+"""The sources of a case's values: the domain of a tensor, and the distribution that a strategy uses for it."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
     "float32": (float.fromhex("0x1.FFFFFEp127"), 2.0**-126, 2.0**-149, 2.0**-23),
     "float64": (float.fromhex("0x1.FFFFFFFFFFFFFp1023"), 2.0**-1022, 2.0**-1074, 2.0**-52),
 }
-# Words beside floats hold packed numbers more often than a place: these strategies of floats draw all of their bits.
+# For integers beside floats, which are packed numbers more often than indices, these float strategies draw all bits.
 ALL_BITS = ("tile_maxima", "row_mix", "bits_uniform", "large")
 
 
 class Domain(NamedTuple):
-    """What values keep to: both ends belong to it and are numbers of the dtype; `declared` in gpuemu.toml."""
+    """The allowed values: both ends are included and are numbers of the dtype; `declared`: the domain comes from gpuemu.toml."""
     lo: float
     hi: float
     declared: bool
 
 
 class Recipe(NamedTuple):
-    """A distribution, where most of its values lie (`core`), whether it has both signs, and what multiplies each value."""
+    """A distribution, the interval with most of its values (`core`), whether it has both signs, and the factor for each value."""
     distribution: str
     params: tuple[float, float]
     core: tuple[float, float]
@@ -37,7 +37,7 @@ class Recipe(NamedTuple):
 
 
 def round_to(dtype: str, value: float) -> float:
-    """A float rounded to a floating-point dtype."""
+    """Rounds a float to a floating-point dtype."""
     array = np.array([value], dtype=np.float64)
     cast = rng.cast(array, dtype)
     return float(rng.bfloat16_values(cast)[0] if dtype == "bfloat16" else cast[0])
@@ -64,7 +64,7 @@ def clamp(value: float, lo: float, hi: float) -> float:
 
 
 def domain_of(dtype: str, strategy: str, declared: Any) -> Domain:
-    """Of a tensor: its declared range, else what the dtype and the strategy allow."""
+    """Returns the domain of a tensor: its declared range, else the range that the dtype and the strategy allow."""
     if dtype in FLOATS:
         most = FLOATS[dtype][0]
         if declared is None:
@@ -75,7 +75,7 @@ def domain_of(dtype: str, strategy: str, declared: Any) -> Domain:
     if dtype == "bool":
         least, most = 0.0, 1.0
     else:
-        # As float64 counts: the largest 64-bit values are rounded up.
+        # In float64 the largest 64-bit integers are rounded up.
         least, most = float(np.iinfo(dtype).min), float(np.iinfo(dtype).max)
     if declared is not None:
         lo = clamp(float(np.ceil(declared[0])), least, most)
@@ -88,7 +88,7 @@ def domain_of(dtype: str, strategy: str, declared: Any) -> Domain:
 
 
 def usual_range(dtype: str, domain: Domain) -> tuple[float, float]:
-    """Where values lie that no strategy moves elsewhere."""
+    """Returns the range of values for strategies that do not choose another one."""
     if not domain.declared and dtype in FLOATS:
         return -10.0, 10.0
     if math.isfinite(domain.hi - domain.lo):
@@ -146,7 +146,7 @@ def _float_recipe(dtype: str, strategy: str, domain: Domain) -> Recipe:
 
 
 def recipe_of(dtype: str, strategy: str, domain: Domain) -> Recipe:
-    """Of a strategy; a uniform one where the domain has none of its values."""
+    """Returns the recipe of a strategy; a uniform one if the domain has none of the strategy's values."""
     if strategy == "int_wide" and dtype not in FLOATS and dtype != "bool":
         limits = np.iinfo(dtype)
         recipe = Recipe("log_uniform", (0, limits.bits - (2 if limits.min < 0 else 1)), (-1, 1), True)
@@ -165,8 +165,8 @@ def recipe_of(dtype: str, strategy: str, domain: Domain) -> Recipe:
 
 
 class Source(NamedTuple):
-    """A distribution, what becomes of its draws, and between which numbers that lies: each is multiplied by `factor`, of which
-    with `fold` 1 the magnitude is taken, with -1 minus that; or it is the row of a value in `choices`."""
+    """A distribution, and how its draws become values in the interval `reach`: each is multiplied by `factor`, and with `fold` 1
+    replaced by its magnitude, with -1 by the negative magnitude; or it selects a value of `choices`."""
 
     distribution: str
     params: tuple[float, float]
@@ -176,7 +176,7 @@ class Source(NamedTuple):
     choices: Array | None = None
 
     def become(self, drawn: Array) -> Array:
-        """float64; may be in the memory of what was drawn."""
+        """Returns the values as float64; may reuse the memory of the draws."""
         if self.choices is not None:
             picked: Array = self.choices[drawn]
             return picked
@@ -191,7 +191,7 @@ class Source(NamedTuple):
 
 
 def _reach(recipe: Recipe) -> tuple[float, float]:
-    """Between which numbers the draws of a recipe lie."""
+    """Returns the interval of a recipe's draws."""
     first, second = recipe.params
     if recipe.distribution == "integer":
         lo, hi = first, second
@@ -201,13 +201,13 @@ def _reach(recipe: Recipe) -> tuple[float, float]:
     elif recipe.distribution == "normal":
         lo, hi = first - 9 * second, first + 9 * second
     else:
-        slack = 1e-15 * (abs(first) + abs(second))  # The sum that a draw ends with is rounded.
+        slack = 1e-15 * (abs(first) + abs(second))  # The last sum of a draw is rounded.
         lo, hi = first - slack, second + slack
     return lo * recipe.factor, hi * recipe.factor
 
 
 def source_of(recipe: Recipe, domain: Domain) -> Source:
-    """Draws of a recipe, with the sign that the domain has."""
+    """Returns the draws of a recipe, with the sign that the domain allows."""
     fold = 0 if not recipe.symmetric else -1 if domain.hi <= 0 else 1 if domain.lo >= 0 else 0
     lo, hi = _reach(recipe)
     if fold:
@@ -217,6 +217,6 @@ def source_of(recipe: Recipe, domain: Domain) -> Source:
 
 
 def choice_of(values: list[float]) -> Source:
-    """One of these values for each element."""
+    """Returns a source that chooses one of these values for each element."""
     table = np.array(values, dtype=np.float64)
     return Source("integer", (0, len(values) - 1), (min(values), max(values)), choices=table)

@@ -1,4 +1,4 @@
-"""The project's random numbers, bit for bit those of the daemon (docs: the random streams).
+"""The project's random numbers, bit for bit those of the daemon (documented under random streams).
 
 A stream is named by (base seed, iteration, label). Element i of a tensor uses outputs 2i and 2i+1.
 """
@@ -33,20 +33,20 @@ def _named(base_seed: int, iteration: int, label: str) -> bytes:
 
 
 def derive_state(base_seed: int, iteration: int, label: str) -> State:
-    """The state in which the named stream starts. Raises ValueError for numbers that 64 bits do not hold."""
+    """Returns the initial state of the named stream. Raises ValueError for numbers that do not fit in 64 bits."""
     text = _named(base_seed, iteration, label)
     s0, s1 = struct.unpack("<QQ", hashlib.blake2b(text, digest_size=16).digest())
     return (s0, s1) if s0 or s1 else (0, 1)
 
 
 def case_seed(base_seed: int, iteration: int, op: str) -> int:
-    """The 64-bit name of a case."""
+    """Returns the 64-bit seed of a case."""
     text = _named(base_seed, iteration, op)
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
 
 
 def step(state: State) -> tuple[int, State]:
-    """The output of a state and the state after it."""
+    """Returns the output of a state and the state after it."""
     x, y = state
     output = (x + y) & MASK
     x ^= (x << 23) & MASK
@@ -60,46 +60,46 @@ class Stream:
         self.state = derive_state(base_seed, iteration, label)
 
     def u64(self) -> int:
-        """The next output, 0 to 2**64 - 1."""
+        """Returns the next output, 0 to 2**64 - 1."""
         output, self.state = step(self.state)
         return output
 
     def below(self, n: int) -> int:
-        """An integer from 0 to n - 1. Raises ValueError for an n below 1."""
+        """Returns an integer from 0 to n - 1. Raises ValueError for an n below 1."""
         if n < 1:
             raise ValueError(f"n is {n}, expected 1 or more")
         return (self.u64() * n) >> 64
 
     def integer(self, lo: int, hi: int) -> int:
-        """An integer from lo to hi, both included. Raises ValueError where there is none."""
+        """Returns an integer from lo to hi, both included. Raises ValueError if there is none."""
         if hi < lo:
             raise ValueError(f"there is no integer from {lo} to {hi}")
         return lo + self.below(hi - lo + 1)
 
     def choice(self, items: Sequence[object]) -> object:
-        """One of them. Raises ValueError where there is none."""
+        """Returns one of the items. Raises ValueError if there are none."""
         if not items:
             raise ValueError("cannot choose from nothing")
         return items[self.below(len(items))]
 
     def unit64(self) -> float:
-        """In [0, 1), of 53 bits."""
+        """Returns a number in [0, 1) with 53 random bits."""
         return (self.u64() >> 11) * 2.0**-53
 
     def unit32(self) -> float:
-        """In [0, 1), of 24 bits."""
+        """Returns a number in [0, 1) with 24 random bits."""
         return (self.u64() >> 40) * 2.0**-24
 
     def negative(self) -> bool:
-        """Whether a drawn sign is minus."""
+        """Returns True if the drawn sign is minus."""
         return self.u64() >> 63 != 0
 
     def bernoulli(self, probability: float) -> bool:
-        """True with this probability."""
+        """Returns True with this probability."""
         return self.unit64() < probability
 
 
-# As arrays without axes: a call takes them as they are.
+# Arrays without axes, which NumPy's calls accept without conversion.
 _B23, _B18, _B5 = (np.array(by, dtype=np.uint64) for by in (23, 18, 5))
 
 
@@ -117,23 +117,23 @@ GENERATOR = linear.Linear(step, _lane_step)
 
 
 def jump(state: State, outputs: int) -> State:
-    """The state after so many more outputs."""
+    """Returns the state after this many outputs."""
     return GENERATOR.jump(state, outputs)
 
 
 def outputs(state: State, count: int) -> Array:
-    """The next `count` outputs."""
+    """Returns the next `count` outputs."""
     return GENERATOR.outputs(state, count)
 
 
 class Work:
-    """Arrays that the arithmetic of one tile after another uses: making new ones would cost as much as the arithmetic."""
+    """Scratch arrays, reused for each tile: allocating new ones would cost as much as the arithmetic."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[str, str], Array] = {}
 
     def __call__(self, like: Array, dtype: str, name: str = "") -> Array:
-        """An array of the shape of `like`, the same one at each call of that name; its content is whatever is in it."""
+        """Returns an array of the shape of `like`, the same one at each call with that name; its content is arbitrary."""
         found = self._made.get((dtype, name))
         if found is None or found.shape != like.shape:
             found = self._made[dtype, name] = np.empty(like.shape, dtype=dtype)
@@ -144,7 +144,7 @@ _LOW, _32 = np.array(0xFFFFFFFF, dtype=np.uint64), np.array(32, dtype=np.uint64)
 
 
 def high_product(x: Array, n: int, work: Work) -> Array:
-    """High 64 bits of x * n, for n from 1 to 2**64 - 1, in 32-bit halves; they take the place of x."""
+    """Computes the high 64 bits of x * n, for n from 1 to 2**64 - 1, in 32-bit halves; the result overwrites x."""
     if n & (n - 1) == 0:
         if n == 1:
             x.fill(0)
@@ -180,7 +180,7 @@ def _bit_count(x: Array, work: Work) -> Array:
 
 
 def _numerators(x: Array, work: Work) -> Array:
-    """unit64 of outputs times 2**53, which is exact."""
+    """Returns unit64 of outputs times 2**53, which is exact."""
     x >>= np.uint64(11)
     values = work(x, "float64", "unit")
     np.copyto(values, x.view(np.int64))
@@ -188,7 +188,7 @@ def _numerators(x: Array, work: Work) -> Array:
 
 
 def less(x: Array, probability: float, work: Work) -> Array:
-    """Whether unit64 of each output is below a probability."""
+    """Returns for each output whether its unit64 is below a probability."""
     below = min(max(math.ceil(probability * 2.0**53), 0), 1 << 53) << 11
     if below > MASK:
         found = work(x, "bool")
@@ -198,7 +198,7 @@ def less(x: Array, probability: float, work: Work) -> Array:
 
 
 def wanted(distribution: str) -> tuple[bool, bool]:
-    """Which outputs of an element's two its value depends on."""
+    """Returns which of an element's two outputs its value depends on."""
     if distribution not in _WANTED:
         raise ValueError(f"distribution '{distribution}' is unknown, expected {', '.join(_WANTED)}")
     return _WANTED[distribution]
@@ -211,7 +211,7 @@ _WANTED = {"uniform": (True, False), "normal": (True, True), "log_uniform": (Tru
 def _uniform(lo: float, hi: float, a: Array, work: Work) -> Array:
     values = _numerators(a, work)
     if (hi - lo) * 2.0**-53 >= 2.0**-1022:
-        values *= (hi - lo) * 2.0**-53  # A power of two moves out of a product unless that makes it subnormal.
+        values *= (hi - lo) * 2.0**-53  # The power of two can be factored out of the product unless that makes it subnormal.
     else:
         values *= 2.0**-53
         values *= hi - lo
@@ -250,7 +250,8 @@ def _log_uniform(lo: int, hi: int, a: Array, b: Array, work: Work) -> Array:
 
 
 def shape_draws(distribution: str, params: Sequence[float], a: Array, b: Array, work: Work) -> Array:
-    """The elements that two outputs each give: float64, of "integer" int64. They are in the memory of `a`, `b` or `work`."""
+    """Returns the elements for pairs of outputs: float64, or int64 for "integer". They are in the memory of `a`, `b` or
+    `work`."""
     first, second = params
     if distribution == "uniform":
         return _uniform(float(first), float(second), a, work)
@@ -263,7 +264,7 @@ def shape_draws(distribution: str, params: Sequence[float], a: Array, b: Array, 
         offset = a if hi - lo == MASK else high_product(a, hi - lo + 1, work)
         offset += np.uint64(lo & MASK)
         return offset.view(np.int64)
-    # special: a row of a table, -1 where another value is to be kept.
+    # special: a row of a table, or -1 to keep another value.
     picked = high_product(a, int(first), work).view(np.int64).astype(np.float64)
     return np.where(less(b, float(second), work), picked, -1.0)
 
@@ -281,7 +282,7 @@ def _insist(distribution: str, params: Sequence[float]) -> None:
 def draw(
     state: State, distribution: str, params: Sequence[float], count: int
 ) -> Array:
-    """The elements in float64 (int64 for "integer"), before they are rounded to a dtype."""
+    """Returns the elements in float64 (int64 for "integer"), before they are rounded to a dtype."""
     used, work = wanted(distribution), Work()
     _insist(distribution, params)
     if count < 128:
@@ -303,10 +304,10 @@ def generate(
     shape: Sequence[int],
     dtype: str,
 ) -> Array:
-    """A tensor of the stream (base_seed, iteration, label), packed; gpuemu.layouts.place puts it into strided memory.
+    """Returns a packed tensor of the stream (base_seed, iteration, label); gpuemu.layouts.place copies it to strided memory.
 
     distribution, params: "uniform" (lo, hi), "normal" (mean, sd), "log_uniform" (least, largest exponent), "integer" (lo, hi),
-    "special" (rows of a table, probability: row numbers, -1 where another value is to be kept). bfloat16 gives uint16 patterns.
+    "special" (rows of a table, probability: returns row numbers, -1 to keep another value). bfloat16 is returned as uint16 bits.
     Raises ValueError for another distribution."""
     sizes, name = arguments.shape(shape), arguments.dtype(dtype)
     state = derive_state(base_seed, iteration, label)

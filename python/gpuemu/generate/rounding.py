@@ -1,4 +1,4 @@
-"""float64 values rounded once to a dtype, to nearest even, as the daemon does it."""
+"""Rounds float64 values once to a dtype, to nearest even, like the daemon."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 
 from gpuemu.tensors import Array
 
-HALF = np.uint64((1 << 63) - 1)  # All bits but the sign.
+HALF = np.uint64((1 << 63) - 1)  # All bits except the sign.
 
 
 def _narrow(values: Array, fraction: int, exponent: int) -> Array:
-    """The patterns (uint16) of a format with so many bits of fraction and of exponent."""
+    """Returns the bits (uint16) in a format with this many fraction and exponent bits."""
     values = np.ascontiguousarray(values, dtype=np.float64)
     bias = (1 << (exponent - 1)) - 1
     infinity = ((1 << exponent) - 1) << fraction
@@ -25,7 +25,7 @@ def _narrow(values: Array, fraction: int, exponent: int) -> Array:
     result >>= shift
     result -= np.uint64((1023 - bias) << fraction)
     small = whole < np.uint64((1024 - bias) << 52)  # Below the smallest normal number.
-    # Adding a power of two rounds to the distance of subnormal numbers: what is left in the low bits is their count.
+    # Adding a power of two rounds to the spacing of subnormal numbers; the low bits then count them.
     magic = 2.0 ** (52 + 1 - bias - fraction)
     count = (np.abs(values) + magic).view(np.uint64) - np.uint64((1023 + 53 - bias - fraction) << 52)
     result = np.where(small, count, result)
@@ -36,8 +36,8 @@ def _narrow(values: Array, fraction: int, exponent: int) -> Array:
 
 
 def _narrow_most(values: Array, fraction: int, exponent: int) -> Array:
-    """As _narrow, by way of float32, where arithmetic is of half the width. What that gets wrong is done again: numbers that
-    float32 puts midway between two of the format, and of float16 those that are not normal in it."""
+    """Like _narrow, through float32, where arithmetic is half as wide. Values that this rounds wrong are done again: numbers that
+    float32 puts midway between two of the format, and for float16 those that are not normal in it."""
     with np.errstate(over="ignore", under="ignore"):
         bits = np.asarray(values, dtype=np.float64).astype(np.float32, order="C").view(np.uint32)
     drop = np.uint32(23 - fraction)
@@ -48,7 +48,7 @@ def _narrow_most(values: Array, fraction: int, exponent: int) -> Array:
     if exponent < 8:
         bias = (1 << (exponent - 1)) - 1
         least, most = (128 - bias) << 23, ((127 + bias) << 23) + (((1 << (fraction + 1)) - 1) << (22 - fraction))
-        odd |= (bits - np.uint32(least)) >= np.uint32(most - least)  # Below wraps around to large numbers.
+        odd |= (bits - np.uint32(least)) >= np.uint32(most - least)  # Smaller values wrap around to large numbers.
     result = bits >> drop
     result &= np.uint32(1)
     result += bits
@@ -67,23 +67,23 @@ def _narrow_most(values: Array, fraction: int, exponent: int) -> Array:
 
 
 def bfloat16_bits(values: Array) -> Array:
-    """float64 rounded once, to nearest even, to bfloat16 patterns (uint16)."""
+    """Rounds float64 once, to nearest even, to bfloat16 bits (uint16)."""
     return _narrow_most(values, 7, 8)
 
 
 def bfloat16_values(patterns: Array) -> Array:
-    """bfloat16 patterns as float64."""
+    """Converts bfloat16 bits to float64."""
     wide = np.asarray(patterns, dtype=np.uint16).astype(np.uint32) << np.uint32(16)
-    with np.errstate(invalid="ignore"):  # A signalling NaN becomes a quiet one.
+    with np.errstate(invalid="ignore"):  # A signalling NaN becomes quiet.
         return wide.view(np.float32).astype(np.float64)
 
 
 def _whole_numbers(values: Array, target: np.dtype[Any]) -> Array:
-    """Floats to integers: rounded, cut off at the ends of the type; NaN becomes 0."""
+    """Converts floats to integers: rounds, and clamps to the range of the type; NaN becomes 0."""
     limits = np.iinfo(target)
     whole = np.rint(values)
     least, most = whole.min(initial=0.0), whole.max(initial=0.0)
-    if least >= float(limits.min) and most < float(limits.max):  # False where there is a NaN.
+    if least >= float(limits.min) and most < float(limits.max):  # False if there is a NaN.
         return whole.astype(target)
     whole = np.where(np.isnan(whole), 0.0, whole)
     inside = (whole > float(limits.min)) & (whole < float(limits.max))
@@ -94,9 +94,9 @@ def _whole_numbers(values: Array, target: np.dtype[Any]) -> Array:
 
 
 def cast(values: Array, dtype: str) -> Array:
-    """`values` (float64, or integers) as an array of `dtype`, a new one of the same shape: floats overflow to infinity and keep
-    gradual underflow, integers are cut off at the ends of the type. bfloat16 gives uint16 patterns, bool what is not zero.
-    Raises TypeError for a dtype that NumPy does not have."""
+    """Converts `values` (float64 or integers) to a new array of `dtype` with the same shape: floats overflow to infinity and keep
+    gradual underflow, integers are clamped to the range of the type. bfloat16 is returned as uint16 bits; bool is True for
+    nonzero values. Raises TypeError for a dtype that NumPy does not have."""
     if dtype == "bfloat16":
         return bfloat16_bits(values)
     if dtype == "bool":

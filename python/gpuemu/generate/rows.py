@@ -1,5 +1,5 @@
-"""Values whose rows each follow a pattern of their own, bit for bit those of the daemon (judge/cases/rows.cc), and the values
-around a kernel's numbers (judge/cases/thresholds.cc)."""
+"""Values that follow a separate pattern in each row, bit for bit those of the daemon (judge/cases/rows.cc), and values around a
+kernel's constants (judge/cases/thresholds.cc)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ EXACT_BITS = 12
 
 
 class Table(NamedTuple):
-    """What all rows of a tensor share: its domain, the usual interval, one in which exp overflows, the elements of a row, its rows along their axis,
-    whether other tensors may be divided by it, and
-    a power of two that makes ties fit."""
+    """The properties shared by all rows of a tensor: its domain, the usual interval, an interval in which exp overflows, the
+    elements of a row, its rows along their axis, whether other tensors may be divided by it, and a power of two for which ties
+    are representable."""
 
     lo: float
     hi: float
@@ -57,7 +57,7 @@ def _shift(lo: float, hi: float) -> float:
 
 def _table(dtype: str, domain: tuple[float, float], usual: tuple[float, float], shape: Sequence[int], count: int,
            largest: float | None) -> Table:  # fmt: skip
-    """largest: of the dtype, where values may go to the ends of a declared domain."""
+    """Returns the table of a tensor. largest: of the dtype, if values may reach the ends of a declared domain."""
     lo, hi = domain
     most = 500.0 if dtype in ("float32", "float64") else 100.0
     if largest is not None:
@@ -121,7 +121,7 @@ def _power(table: Table, u: Array) -> Array:
 
 
 def _ties(table: Table, r: Array, u: Array, numbers: Array, alike: bool) -> Array:
-    """alike: all rows have one power of two and no second extreme."""
+    """Fills rows with ties. alike: all rows have the same power of two and no second extreme."""
     if table.is_scale:
         return _power(table, u)
     if table.shift == 0:
@@ -160,7 +160,7 @@ def _stairs(table: Table, form: str, r: Array, u: Array) -> Array:
 
 def fill(case: dict[str, Any], tensor: dict[str, Any], domain: tuple[float, float], usual: tuple[float, float], count: int,
          largest: float | None) -> Array:  # fmt: skip
-    """The float64 values of a strategy in PATTERNS."""
+    """Returns the float64 values of a strategy in PATTERNS."""
     strategy, name, turn = case["value_strategy"], tensor["name"], _turn(case)
     table = _table(tensor["dtype"], domain, usual, tensor["shape"], count, largest)
     row = table.length
@@ -183,14 +183,14 @@ def fill(case: dict[str, Any], tensor: dict[str, Any], domain: tuple[float, floa
             made[at] = (at[:, None] % table.rows + u[at]) / table.rows * (table.reach[1] - table.reach[0]) + table.reach[0]
         elif form != "zeros":
             made[at] = _stairs(table, form, r[at], u[at])
-    # Between these exp is below the normal numbers and the usual formulas of sigmoids lose it.
+    # In this range exp is subnormal or zero, which the usual formulas of sigmoids lose.
     step = np.where(forms == "ties", 30.0, -30.0)[:, None]
     flat: Array = np.where((made > -115) & (made < -87), made + step, made).reshape(-1)
     return flat
 
 
 def plant(case: dict[str, Any], tensor: dict[str, Any], excluded: Sequence[float], made: Array) -> None:
-    """Puts the NaNs and infinities of row_specials into values; not those that are excluded."""
+    """Writes the NaNs and infinities of row_specials into values, except those in `excluded`."""
     length = int(tensor["shape"][-1]) if tensor["shape"] else 1
     rows, turn = made.size // length, _turn(case)
     draws, step = _draws(case, "rows/" + tensor["name"], rows), max(1, rows // SPECIAL_ROWS)
@@ -209,14 +209,14 @@ def plant(case: dict[str, Any], tensor: dict[str, Any], excluded: Sequence[float
 
 
 def next_above(value: float, normal: float, subnormal: float, ulp: float) -> float:
-    """The number of a format above one of it. normal, subnormal: its smallest numbers; ulp: the distance above 1."""
+    """Returns the next larger number of a format. normal, subnormal: its smallest numbers; ulp: the distance above 1."""
     if value < 0:
         return -next_below(-value, normal, subnormal, ulp)
     return value + (subnormal if value < normal else math.ldexp(ulp, math.frexp(value)[1] - 1))
 
 
 def next_below(value: float, normal: float, subnormal: float, ulp: float) -> float:
-    """The number of a format below one of it."""
+    """Returns the next smaller number of a format."""
     if value <= 0:
         return -next_above(-value, normal, subnormal, ulp)
     if value <= normal:
@@ -230,8 +230,8 @@ def _is_exact(number: float) -> bool:
 
 
 def around(numbers: Sequence[float], rounded: Sequence[float] | None, limits: tuple[float, float, float], domain: tuple[float, float]) -> list[float]:
-    """The numbers with their neighbours, as far as the domain has them. rounded: to the format whose smallest normal, smallest
-    subnormal and distance above 1 are `limits`; None for integers."""
+    """Returns the numbers and their neighbours, as far as they are in the domain. rounded: the numbers rounded to the format
+    whose smallest normal, smallest subnormal and distance above 1 are `limits`; None for integers."""
     found: list[float] = []
     for i, number in enumerate(numbers):
         if rounded is None:

@@ -1,4 +1,4 @@
-"""Hypothesis strategies of tensors as gpuemu draws them. They shrink to few elements, zeros and small whole numbers.
+"""Hypothesis strategies for tensors with gpuemu's distributions. They shrink to few elements, zeros and small whole numbers.
 
     @given(x=gpuemu.strategies.tensors(shape=(3, "n"), dtype="float16"))
     def test_softmax(x): ...
@@ -23,7 +23,7 @@ WHOLE = ("zeros", "small_int", "uniform10", "duplicates", "ascend", "int_extreme
 
 
 def dtypes(kinds: str = "f") -> st.SearchStrategy[str]:
-    """Names of dtypes whose kind is among: f floats, i signed, u unsigned, b bool. bfloat16 is drawn where ml_dtypes is
+    """Draws names of dtypes of these kinds: f floats, i signed, u unsigned, b bool. bfloat16 is drawn if ml_dtypes is
     installed."""
     if not kinds or set(kinds) - set("fiub"):
         raise ValueError(f"kinds is {kinds!r}, expected letters among f (floats), i (signed), u (unsigned) and b (bool)")
@@ -34,7 +34,7 @@ def dtypes(kinds: str = "f") -> st.SearchStrategy[str]:
 
 @st.composite  # type: ignore[untyped-decorator,unused-ignore]
 def shapes(draw: st.DrawFn, dims: Sequence[int | str] = ("m", "n"), min_size: int = 1, max_size: int = 32) -> tuple[int, ...]:
-    """Shapes whose numbers are fixed and whose names are drawn; equal names are equal sizes."""
+    """Draws shapes: numbers are fixed sizes, names are drawn, and equal names are equal sizes."""
     sizes = {name: draw(st.integers(min_size, max_size), label=name) for name in dict.fromkeys(dims) if isinstance(name, str)}
     return tuple(sizes[one] if isinstance(one, str) else one for one in dims)
 
@@ -43,8 +43,8 @@ def shapes(draw: st.DrawFn, dims: Sequence[int | str] = ("m", "n"), min_size: in
 def tensors(draw: st.DrawFn, shape: Sequence[int | str] | st.SearchStrategy[tuple[int, ...]] = ("m", "n"),
             dtype: str | st.SearchStrategy[str] = "float32", *, range: tuple[float, float] | None = None,
             strategies: Sequence[str] | None = None, min_size: int = 1, max_size: int = 32) -> Array:  # fmt: skip
-    """Arrays of NumPy. range: what all values keep to; strategies: of docs/reference/strategies.md, the simplest first; NaN and
-    infinity come only with a strategy that is named for them."""
+    """Draws NumPy arrays. range: of all values; strategies: of docs/reference/strategies.md, the simplest first; NaN and infinity
+    occur only with a strategy that is named for them."""
     name = draw(dtype) if isinstance(dtype, st.SearchStrategy) else arguments.dtype(dtype)
     if isinstance(shape, (int, str)):
         raise TypeError(f"shape is {shape!r}, expected numbers and names, as in (3, 'n')")
@@ -55,7 +55,7 @@ def tensors(draw: st.DrawFn, shape: Sequence[int | str] | st.SearchStrategy[tupl
     entry: dict[str, Any] = {"name": "x", "dtype": name, "shape": list(sizes), "range": range}
     made = values.fill_input({"base_seed": seed, "iteration": 0, "value_strategy": chosen, "inputs": [entry]}, "x")
     made = made.view(arrays.numpy_dtype(name)) if name == "bfloat16" else made
-    # A few single elements, which Hypothesis can make simple one by one.
+    # Changes a few single elements, which Hypothesis can simplify one by one.
     places = st.integers(0, max(made.size - 1, 0))
     for place, value in draw(st.dictionaries(places, st.integers(-4, 4), max_size=3 if made.size else 0)).items():
         low, high = range or (0 if name.startswith("uint") or name == "bool" else -4, 4)

@@ -1,4 +1,4 @@
-"""Values that keep to more than a range: none comes twice, or they ascend. judge/cases/value_rules.cc computes the same."""
+"""Values with a rule in addition to their range: distinct or ascending. judge/cases/value_rules.cc computes the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXACT = 1 << 53
 
 
 class _FreeNumbers:
-    """Hands out whole numbers of an interval, each once."""
+    """Hands out the whole numbers of an interval, each once."""
 
     def __init__(self, lo: int, hi: int) -> None:
         self.lo, self.hi = lo, hi
@@ -45,7 +45,7 @@ def _distinct(values: Array, lo: float, hi: float) -> Array:
 
 
 def keep(made: Array, dtype: str, row: int, domain: tuple[float, float], distinct: bool, is_sorted: bool) -> Array:
-    """`made`: the elements in their own type, bfloat16 as uint16; `row`: how many the last axis has."""
+    """Applies the rules. `made`: the elements in their own type, bfloat16 as uint16; `row`: the size of the last axis."""
     if distinct and made.dtype.kind in "iu" and dtype != "bfloat16":
         made = _distinct(made, *domain)
     if is_sorted and made.size:

@@ -1,4 +1,4 @@
-"""The input values of a generated case, bit for bit those of the daemon (judge/cases/fill.cc)."""
+"""Generates the input values of a case, bit for bit those of the daemon (judge/cases/fill.cc)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from gpuemu.generate.recipes import FLOATS, Domain, Source, choice_of, clamp, do
 from gpuemu.tensors import Array
 
 STRATEGIES = words_generated.VALUE_STRATEGIES
-PART = 1 << 15  # Elements of a long row that are made at once: they stay in the processor's cache.
+PART = 1 << 15  # Elements of a long row that are computed at once, so that they stay in the processor's cache.
 
 
 def _ramp(row: int, strategy: str, usual: tuple[float, float]) -> Callable[[Array], Array]:
@@ -43,7 +43,7 @@ def _ties(case: dict[str, Any], name: str, row: int, usual: tuple[float, float])
 
 
 def _impulse(case: dict[str, Any], name: str, count: int) -> dict[int, float]:
-    """The values that are not 0 by their places."""
+    """Returns the nonzero values by index."""
     found: dict[int, float] = {}
     stream = rng.Stream(int(case["base_seed"]), int(case["iteration"]), "impulse/" + name)
     for _ in range(2):
@@ -54,14 +54,15 @@ def _impulse(case: dict[str, Any], name: str, count: int) -> dict[int, float]:
 
 
 class Repeated(NamedTuple):
-    """A row, or a single value, that is repeated: its size, and the values at places in it (float64, which they may change)."""
+    """A row, or a single value, that is repeated: its size, and values at certain indices (float64, which the caller may
+    change)."""
 
     size: int
     values: Callable[[Array], Array]
 
 
 def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Repeated | None:
-    """Of a strategy by which every row is the same; None of the others."""
+    """Returns the repeated row of a strategy for which all rows are equal; None for other strategies."""
     strategy, dtype, name = case["value_strategy"], tensor["dtype"], tensor["name"]
     usual, row = usual_range(dtype, domain), tensor["shape"][-1] if tensor["shape"] else 1
     if strategy in ("zeros", "impulse"):
@@ -78,7 +79,7 @@ def _repeated(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> R
 
 
 def _drawn(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> Source:
-    """Where the values of the other strategies come from."""
+    """Returns the source of values for the other strategies."""
     strategy, dtype = case["value_strategy"], tensor["dtype"]
     lo, hi = usual_range(dtype, domain)
     if strategy == "duplicates":
@@ -96,17 +97,17 @@ def _state(case: dict[str, Any], label: str) -> rng.State:
 
 
 def _is_excluded(value: float, domain: Domain) -> bool:
-    """An infinity on the side where the domain has no number."""
+    """True for an infinity on a side where the domain has no numbers."""
     return math.isinf(value) and (domain.hi <= 0 if value > 0 else domain.lo >= 0)
 
 
 def _thresholds(case: dict[str, Any], dtype: str, domain: Domain) -> list[float]:
-    """The numbers that a case of thresholds brings, and their neighbours."""
+    """Returns the numbers of a case of thresholds, and their neighbours."""
     numbers = [float(number) for number in case.get("value_parameters") or []]
     of_floats = case["value_strategy"] == "thresholds"
     if dtype in FLOATS and not of_floats:
         return []
-    if dtype not in FLOATS and of_floats:  # Integers beside floats get the whole numbers only.
+    if dtype not in FLOATS and of_floats:  # Integers beside floats get only the whole numbers.
         numbers = [number for number in numbers if number.is_integer()]
     rounded = [round_to(dtype, number) for number in numbers] if dtype in FLOATS else None
     return rows.around(numbers, rounded, FLOATS.get(dtype, (0.0,) * 4)[1:], (domain.lo, domain.hi))
@@ -130,7 +131,7 @@ def _special_values(case: dict[str, Any], dtype: str, domain: Domain) -> list[fl
 
 
 def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tuple[Array, float]:
-    """The special values that are put over what was drawn, and how often. Those that are numbers keep to the domain."""
+    """Returns the special values that replace drawn ones, and how often. Finite ones are clamped to the domain."""
     strategy, dtype = case["value_strategy"], tensor["dtype"]
     special = _special_values(case, dtype, domain)
     kept = [clamp(value, domain.lo, domain.hi) if math.isfinite(value) else value for value in special]
@@ -138,13 +139,13 @@ def _table(case: dict[str, Any], tensor: dict[str, Any], domain: Domain) -> tupl
 
 
 def _is_inside(domain: Domain, scale: float, reach: tuple[float, float]) -> bool:
-    """Whether what lies in `reach` lies in the domain when it is scaled."""
+    """True if the interval `reach` is in the domain after scaling."""
     lo, hi = sorted((reach[0] * scale, reach[1] * scale))
     return domain.lo <= lo and hi <= domain.hi
 
 
 def _inside(values: Array, domain: Domain, scale: float, reach: tuple[float, float]) -> Array:
-    """Scaled and clamped to the domain, in place. `reach`: between which numbers they lie before."""
+    """Scales the values and clamps them to the domain, in place. `reach`: the interval of the values before."""
     if scale != 1.0:
         values *= scale
     if _is_inside(domain, scale, reach):
@@ -153,21 +154,21 @@ def _inside(values: Array, domain: Domain, scale: float, reach: tuple[float, flo
         np.maximum(values, domain.lo, out=values)
         np.minimum(values, domain.hi, out=values)
         return values
-    # maximum and minimum may take either of two zeros with different signs; a comparison keeps the value.
+    # maximum and minimum may return either of two zeros with different signs; a comparison keeps the value.
     np.copyto(values, domain.lo, where=values < domain.lo)
     np.copyto(values, domain.hi, where=values > domain.hi)
     return values
 
 
 def _kind(dtype: str) -> np.dtype[Any]:
-    """NumPy's type for the patterns of a dtype."""
+    """Returns NumPy's type for the bits of a dtype."""
     return np.dtype(np.uint16 if dtype == "bfloat16" else dtype)
 
 
 class Filler:
-    """Makes the values of a tensor from tiles of draws. `dtype` is NumPy's; bfloat16 comes as uint16."""
+    """Computes the values of a tensor from tiles of draws. `dtype` is NumPy's; bfloat16 is stored as uint16."""
 
-    TABLE_MAX = 4096  # Draws that have so few values look theirs up, already rounded.
+    TABLE_MAX = 4096  # Draws with at most this many values are looked up in a table of rounded values.
 
     def __init__(self, source: Source, domain: Domain, scale: float, tensor: dict[str, Any], count: int, special: Array) -> None:
         self.source, self.domain, self.scale, self.name = source, domain, scale, tensor["dtype"]
@@ -183,14 +184,14 @@ class Filler:
         return rng.cast(_inside(values, self.domain, self.scale, self.source.reach), self.name)
 
     def values(self, a: Array, b: Array) -> Array:
-        """Of the two outputs of each element."""
+        """Returns the values for the two outputs of each element."""
         if self.table is None:
             return self._rounded(rng.shape_draws(self.source.distribution, self.source.params, a, b, self.work))
         rows = rng.high_product(a, len(self.table), self.work)
         return np.take(self.table, rows.view(np.int64), out=self.work(a, self.dtype.str, "values"), mode="clip")
 
     def native(self, state: rng.State, other: rng.State, probability: float, count: int) -> Array | None:
-        """All values by machine code; None where there is none for them."""
+        """Computes all values in machine code; returns None if the library cannot."""
         source = self.source
         if not native.can_draw(source.distribution, source.params):
             return None
@@ -202,7 +203,7 @@ class Filler:
         return made if done else None
 
     def plant(self, made: Array, probability: float, a: Array, b: Array) -> Array:
-        """Puts special values over some of those in `made`."""
+        """Replaces some of the values in `made` by special values."""
         places = np.flatnonzero(rng.less(b, probability, self.other))
         rows = rng.high_product(a.reshape(-1)[places], len(self.special), self.other)
         made.reshape(-1)[places] = self.special[rows.view(np.int64)]
@@ -221,7 +222,8 @@ def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> Non
 
 
 def _planted_places(stream: rng.Stream, strategy: str, shape: Sequence[int], count: int) -> slice:
-    """One place, or for infinities by case a row of the last axis (a quarter of a tensor of one row)."""
+    """Returns one index; for infinities, in some cases, the indices of a row of the last axis (a quarter of a tensor with one
+    row)."""
     place = stream.below(count)
     if strategy == "one_nan" or stream.below(4) == 0:
         return slice(place, place + 1)
@@ -282,8 +284,8 @@ def _fill(case: dict[str, Any], tensor: dict[str, Any], count: int) -> Array:
 
 
 def fill_input(case: dict[str, Any], input_name: str) -> Array:
-    """One input of a case with base_seed, iteration, value_strategy, value_scale, value_parameters and
-    inputs[{name, dtype, shape, range, distinct, sorted, strides}] (strides only where one is 0); bfloat16 comes as uint16 patterns."""
+    """Generates one input of a case with base_seed, iteration, value_strategy, value_scale, value_parameters and inputs[{name,
+    dtype, shape, range, distinct, sorted, strides}] (strides only if one is 0); bfloat16 is returned as uint16 bits."""
     tensor = next((each for each in case["inputs"] if each["name"] == input_name), None)
     if tensor is None:
         names = ", ".join(each["name"] for each in case["inputs"])
@@ -296,7 +298,7 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
     count = math.prod(shape)
     if count == 0:
         return rng.cast(np.zeros(0), tensor["dtype"]).reshape(shape)
-    with np.errstate(over="ignore"):  # A scale may take a value beyond the domain, which clamps it.
+    with np.errstate(over="ignore"):  # A scale may move a value out of the domain, which clamps it.
         made = _fill(case, tensor, count)
     _plant_one(case, tensor, made)
     if tensor.get("distinct") or tensor.get("sorted"):
@@ -305,6 +307,6 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
                                 bool(tensor.get("distinct")), bool(tensor.get("sorted")))  # fmt: skip
     made = made.reshape(shape)
     for axis, stride in enumerate(tensor.get("strides") or ()):
-        if stride == 0 and shape[axis] > 1:  # One element stands for all along the axis.
+        if stride == 0 and shape[axis] > 1:  # All indices along this axis refer to one element.
             made = np.ascontiguousarray(np.broadcast_to(made.take([0], axis), shape))
     return made

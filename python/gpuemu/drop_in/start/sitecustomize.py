@@ -1,5 +1,5 @@
-"""Runs at the start of every Python below `gpuemu run`, which puts this folder into PYTHONPATH; then runs the sitecustomize
-that the installation has itself."""
+"""Runs at the start of every Python process below `gpuemu run`, which adds this folder to PYTHONPATH; then runs the
+installation's own sitecustomize."""
 
 import os
 import sys
@@ -21,14 +21,14 @@ def _start() -> None:
         from gpuemu.drop_in import hook
 
         hook.start()
-    except Exception as problem:  # The program runs all the same.
+    except Exception as problem:  # The program runs anyway.
         print(f"gpuemu: Python packages are not prepared: {type(problem).__name__}: {problem}", file=sys.stderr)
     own = sys.modules.pop("sitecustomize", None)
     try:
         import sitecustomize  # noqa: F401
     except ImportError:
         if own is not None:
-            sys.modules["sitecustomize"] = own  # The import system looks for it there when this file has run.
+            sys.modules["sitecustomize"] = own  # The import system looks for the module there when this file has run.
 
 
 _start()
