@@ -165,8 +165,8 @@ def check_autograd(op: Callable[..., Any], inputs: dict[str, Any], eps: float = 
 
 
 def _fitting(inputs: Mapping[str, Any], eps: float, atol: float, rtol: float) -> tuple[float, float, float]:
-    """Returns step and tolerances that finite differences can reach in float32 and smaller types: the step's rounding error over
-    the step."""
+    """Returns step and tolerances. In float32 and smaller types finite differences are no more exact than the rounding error
+    divided by the step."""
     kinds = [one.dtype for one in inputs.values() if isinstance(one, torch.Tensor) and one.is_floating_point()]
     unit = max((float(torch.finfo(kind).eps) for kind in kinds), default=2.0**-52)
     if unit < 1e-10:

@@ -16,7 +16,7 @@ FLOATS = {  # max, smallest normal, smallest subnormal, ulp of one
     "float32": (float.fromhex("0x1.FFFFFEp127"), 2.0**-126, 2.0**-149, 2.0**-23),
     "float64": (float.fromhex("0x1.FFFFFFFFFFFFFp1023"), 2.0**-1022, 2.0**-1074, 2.0**-52),
 }
-# For integers beside floats, which are packed numbers more often than indices, these float strategies draw all bits.
+# Integer inputs beside floats are packed numbers more often than indices, so these strategies for floats draw all of their bits.
 ALL_BITS = ("tile_maxima", "row_mix", "bits_uniform", "large")
 
 

@@ -222,8 +222,8 @@ def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> Non
 
 
 def _planted_places(stream: rng.Stream, strategy: str, shape: Sequence[int], count: int) -> slice:
-    """Returns one index; for infinities, in some cases, the indices of a row of the last axis (a quarter of a tensor with one
-    row)."""
+    """Returns the index of one element or, for the infinities in three of four cases, those of a row of the last axis (a quarter of
+    a tensor with one row)."""
     place = stream.below(count)
     if strategy == "one_nan" or stream.below(4) == 0:
         return slice(place, place + 1)

@@ -1,4 +1,4 @@
-"""The places that set_backend names."""
+"""The places that set_backend selects."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ BACKENDS = ("auto", "emulator", "cuda", "numpy")
 
 _lock = threading.Lock()
 _places: dict[tuple[Any, ...], Place] = {}
-_daemon: tuple[str | NetworkAddress | None, bool | None] = (None, None)  # What connect() was given: the address, and whether to start a daemon.
+# Arguments of connect(): the address, and whether to start a daemon.
+_daemon: tuple[str | NetworkAddress | None, bool | None] = (None, None)
 NUMPY = HostPlace()
 
 
 def place_of(backend: str, device: Any, local: bool, arch: str | None) -> Place:
-    """The place of these settings; one for each."""
+    """Returns the place for these settings; the same settings give the same place."""
     if backend == "numpy":
         return NUMPY
     key = (backend, device if isinstance(device, int) else id(device), local, arch)
@@ -44,7 +45,7 @@ def _made(backend: str, device: Any, local: bool, arch: str | None) -> Place:
 
 
 def use_daemon(address: str | NetworkAddress | None, start: bool | None) -> None:
-    """The daemon of places that are made from now on. Sessions of another one end."""
+    """Sets the daemon for places that are created from now on. Sessions of another daemon end."""
     global _daemon
     if _daemon[0] != address:
         close_remote()

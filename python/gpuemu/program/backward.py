@@ -1,4 +1,4 @@
-"""From a value back to the leaves that it was computed from: how ops made it, and the gradient of each."""
+"""Differentiation: records how each value was computed, and computes the gradients of the leaves."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from gpuemu.program.places import Place
 from gpuemu.program.specs import FLOATS, Spec, as_stored
 from gpuemu.program.tape import TAPE, Call, Lazy
 
-# The gradients of the inputs of an edge, given those of its outputs: the function of program.call, which is of tensors.
+# The gradient function of program.call, which works on tensors: returns the gradients of the inputs of an edge, given those of
+# its outputs.
 OfCallers = Callable[["Edge", Sequence[Lazy]], "list[Lazy | None]"]
 
 
 class Edge:
-    """How a tensor was made, for its gradient. inputs: values where the gradient needs them; parents: leaves and other edges, None where no
-    gradient is wanted. gradient: of program.call."""
+    """Records how a tensor was computed, for its gradient. inputs: the values if the gradient needs them, else their specs;
+    parents: leaves and other edges, None for an input that needs no gradient. gradient: the function given to program.call."""
 
     __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
 
@@ -46,33 +47,33 @@ class Edge:
 
 
 def leaf(value: Any, dtype: str | None, place: Place, what: str = "operand") -> Lazy:
-    """Content from the host."""
+    """Creates a leaf from host data."""
     array, kind = as_stored(value, dtype, what)
     return Lazy(Spec(array.shape, kind), place, None, 0, place.put(array, kind))
 
 
 def number_of(value: Any, like: Lazy, op: str) -> Lazy:
-    """A number as a value of the dtype and at the place of another one."""
+    """Returns a number as a value with the dtype and place of another value."""
     dtype, place = like.spec.dtype, like.place
     number: Lazy = place.number(value, dtype, lambda: leaf(number_array(value, dtype, op), dtype, place))
     return number
 
 
 def written(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> list[Lazy]:
-    """What an op makes, without a gradient of it. REQUIRES: LOCK is held."""
+    """Writes an op without recording its gradient; returns its outputs. REQUIRES: LOCK is held."""
     return TAPE.write(kind, inputs, attrs)[1]
 
 
 def sum_of(a: Lazy, b: Lazy) -> Lazy:
-    """a + b. REQUIRES: LOCK is held."""
+    """Returns a + b. REQUIRES: LOCK is held."""
     return written("add", (a, b), {})[0]
 
 
 def leaf_gradients(start: Any, first: Lazy) -> list[tuple[Any, Lazy]]:
-    """The gradient of each leaf that a parent was computed from, with `first` as its own. Nothing outside has changed when this fails.
-    REQUIRES: LOCK is held."""
+    """Returns the gradient of each leaf that a parent was computed from; `first` is the gradient of the start. Changes nothing
+    else if it fails. REQUIRES: LOCK is held."""
     leaves: dict[int, tuple[Any, Lazy]] = {}
-    arrived: dict[int, tuple[Edge, list[Lazy | None]]] = {}  # By number: what was written last has all its gradients.
+    arrived: dict[int, tuple[Edge, list[Lazy | None]]] = {}  # By number: the edge written last has all of its gradients.
 
     def add(parent: Any, made: Lazy) -> None:
         if type(parent) is not tuple:
@@ -99,7 +100,7 @@ def leaf_gradients(start: Any, first: Lazy) -> list[tuple[Any, Lazy]]:
 
 
 def _of_edge(edge: Edge, dys: Sequence[Lazy | None], place: Place) -> list[Lazy | None]:
-    """The gradients of the inputs of one op."""
+    """Returns the gradients of the inputs of one op."""
     whole: Any = dys
     if None in dys:
         whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.specs)]

@@ -26,8 +26,9 @@ from gpuemu.tensors import Array
 
 @dataclass
 class BisectReport:
-    """The first op that differs; index None where none does. a, b: the kernels that ran; element: flat, the first that differs
-    by more than its bound, with exact in a bit; max_diff: of that output; reproducer: a folder as that of a check, which runs the op as side b and judges it by side a."""
+    """The first op that differs; index None if none does. a, b: the kernels that ran; element: the flat index of the first
+    element that differs by more than its bound, with exact in any bit; max_diff: of that output; reproducer: a folder like that
+    of a check, which runs the op as side b and judges it by side a."""
 
     index: int | None = None
     op: str = ""
@@ -54,17 +55,17 @@ class _Side:
         self.other: OtherLibrary | None = None
 
     def start(self, device: runtime.Device) -> None:
-        """Starts the process of another library."""
+        """Starts the process of another library, if any."""
         if self.library is not None:
             self.other = OtherLibrary(self.library, device)
 
     def close(self) -> None:
-        """Ends it."""
+        """Ends that process, if any."""
         if self.other is not None:
             self.other.close()
 
     def call(self, device: runtime.Device, one: Mapping[str, Any], inputs: Sequence[Any], outputs: Sequence[Any], index: int, where: str) -> str:
-        """Runs an op and waits; the kernel that ran."""
+        """Runs an op and waits for it; returns the kernel that ran."""
         if self.other is not None:
             return self._call_other(self.other, one, inputs, outputs, index, where)
         schema, attrs = primitives.packed(one["op"], one["attrs"])
@@ -94,7 +95,7 @@ class _Side:
 
 
 def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side]:
-    """Both sides. Raises ValueError unless exactly one pair is given."""
+    """Returns both sides. Raises ValueError unless exactly one pair is given."""
     given = [one for one in (variants, libraries, policies) if one is not None]
     if len(given) != 1 or isinstance(given[0], (str, Mapping)) or len(given[0]) != 2:
         raise ValueError("bisect: expected exactly one pair: variants=({op: variant}, {op: variant}), policies=(a, b) or libraries=(a, b)")
@@ -105,13 +106,13 @@ def sides_of(variants: Any, libraries: Any, policies: Any) -> tuple[_Side, _Side
             if not isinstance(one, Mapping):
                 raise TypeError(f"bisect: variants has a value of type {type(one).__name__}, expected two dicts from op to variant")
             for op in one:
-                runtime.op_info(op)  # Raises NotFoundError for what is no op.
+                runtime.op_info(op)  # Raises NotFoundError for an unknown op.
         return _Side(variants[0], None), _Side(variants[1], None)
     return _Side(None, policies[0]), _Side(None, policies[1])
 
 
 def bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str, Any] | None, exact: bool) -> BisectReport:
-    """Runs every op on both sides, on what side a has computed before it."""
+    """Runs every op on both sides, with the values that side a has computed so far as inputs."""
     try:
         for side in sides:
             side.start(executor.device)
@@ -147,7 +148,7 @@ def _bisect(executor: Executor, sides: tuple[_Side, _Side], inputs: Mapping[str,
 
 def _reproducer(found: BisectReport, checker: checking.Checker, one: dict[str, Any], given: Sequence[Array], expected: Sequence[Array], side: _Side,
                 exact: bool) -> str | None:  # fmt: skip
-    """A folder that runs the op as side b does and judges it by what side a computed; None where it cannot be written."""
+    """Writes a folder that runs the op as side b and judges it by the values of side a; returns None if it cannot be written."""
     library = "" if side.library is None else f" with the library {side.library} (GPUEMU_LIBRARY)"
     message = f"element {found.element} is {found.b_value!r} by {found.b}{library} and {found.a_value!r} by {found.a}"
     where = checker.executor._where[found.index or 0]
@@ -163,7 +164,7 @@ def _reproducer(found: BisectReport, checker: checking.Checker, one: dict[str, A
 
 def _differing(one: Mapping[str, Any], given: Sequence[Array], specs: Any, results: Sequence[tuple[Array, Array]], outputs: Any,
                exact: bool) -> tuple[int, int] | None:  # fmt: skip
-    """The first output of side b that is not that of side a, and its first element that is not."""
+    """Returns the first output of side b that differs from side a, and its first differing element."""
     if exact:
         return next(((i, _first_bit(x, y)) for i, (x, y) in enumerate(results) if x.tobytes() != y.tobytes()), None)
     expected = [wide(x, spec.dtype) for (x, _), spec in zip(results, outputs)]
@@ -176,14 +177,14 @@ def _differing(one: Mapping[str, Any], given: Sequence[Array], specs: Any, resul
 
 
 def _first_bit(x: Array, y: Array) -> int:
-    """The first element that differs in a bit."""
+    """Returns the first element that differs in any bit."""
     size = x.dtype.itemsize
     differs = (x.reshape(-1).view(np.uint8).reshape(-1, size) != y.reshape(-1).view(np.uint8).reshape(-1, size)).any(axis=1)
     return int(differs.argmax())
 
 
 def _values(x: Array, y: Array, dtype: str, element: int) -> tuple[float, float, float]:
-    """Both values of an element, and the largest difference."""
+    """Returns both values of an element, and the largest difference."""
     with np.errstate(all="ignore"):
         a, b = (np.asarray(wide(one, dtype), np.float64).reshape(-1) for one in (x, y))
         gaps = np.abs(a - b)

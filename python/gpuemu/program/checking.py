@@ -1,4 +1,5 @@
-"""Runs a program op by op, each value in storage of its own, and judges every op on what the device had computed before it."""
+"""Runs a program op by op, with separate storage for each value, and judges every op on the inputs that the device had
+computed."""
 
 from __future__ import annotations
 
@@ -28,16 +29,17 @@ from gpuemu.tensors import Array
 
 REFERENCES = ("numpy", "shadow")
 FAULT = "DeviceFault"
-NO_VALUES = ("Deadlock", "Timeout", "Trap")  # After these findings the outputs mean nothing.
+NO_VALUES = ("Deadlock", "Timeout", "Trap")  # After these findings the outputs are meaningless.
 
 
 def runs_apart(device: runtime.Device) -> bool:
-    """Whether ops are checked in a separate process: on a GPU, where a fault makes the device unusable."""
+    """True if ops are checked in a separate process: on a GPU, because a fault makes the device unusable."""
     return not device.is_emulator
 
 
 class Checker:
-    """One check of one executor. `values`: storage of each root, apart from the executor's; `host`: what is known of it here."""
+    """One check of one executor. `values`: the storage of each root, separate from the executor's; `host`: the contents known on
+    the host."""
 
     def __init__(self, executor: Executor, tolerance: Any, save: Any, reference: str = "numpy") -> None:
         self.reference, self.follows = reference, shadow.emulator_like(executor.device) if reference == "shadow" else None
@@ -57,7 +59,7 @@ class Checker:
             raise TypeError(f"save is of type {type(save).__name__}, expected the path of a folder")
 
     def copy_sources(self, inputs: Mapping[str, Any] | None) -> None:
-        """Values of the executor, or those given instead. Raises BindError for one that was never set."""
+        """Copies the values of the executor, or the given ones. Raises BindError for a value that was never set."""
         insist_on_names(inputs)
         names = {name: self.executor._vid(name) for name in inputs or {}}
         missing = self.executor._missing - set(names.values())
@@ -74,7 +76,7 @@ class Checker:
             self.tensor(vid).copy_from(self.executor._content(name, vid, inputs[name]))  # type: ignore[index]
 
     def tensor(self, vid: int) -> Tensor:
-        """The storage of a value, made where there is none yet."""
+        """Returns the storage of a value, created at the first use."""
         root = self.plan.storage(vid)
         if root not in self.values:
             spec = self.plan.specs[root]
@@ -82,14 +84,14 @@ class Checker:
         return self.values[root] if root == vid else self.values[root].view(self.plan.specs[vid].shape)
 
     def content(self, vid: int) -> Array:
-        """A value as the device has it now."""
+        """Returns the content of a value on the device."""
         root = self.plan.storage(vid)
         if root not in self.host:
             self.host[root] = self.tensor(root).numpy()
         return self.host[root].reshape(self.plan.specs[vid].shape)
 
     def run(self, stop_at_first: bool) -> None:
-        """All ops in order."""
+        """Runs all ops in order."""
         last = {self.plan.storage(vid): index for index, one in enumerate(self.executor.lowered) for vid in one["inputs"]}
         for index, one in enumerate(self.executor.lowered):
             found = self._op(index, one)
@@ -162,7 +164,7 @@ class Checker:
         return variant, []
 
     def close(self) -> None:
-        """Ends the separate process and closes the emulator beside a GPU, if there are any."""
+        """Ends the separate process and closes the emulator used with a GPU, if there are any."""
         if self.follows is not None and self.follows is not self.device:
             self.follows.close()
         self._end_apart()
@@ -184,7 +186,7 @@ class Checker:
         return self.tolerance.get(op) if isinstance(self.tolerance, Mapping) else self.tolerance
 
     def _reproducer(self, index: int, one: dict[str, Any], found: list[ProgramFinding]) -> None:
-        """A folder with this op alone; a check does not fail because it cannot be written."""
+        """Writes a folder with only this op. The check does not fail if the folder cannot be written."""
         variant = self.report.ops[-1].variant
         wrong = WrongOp(one, variant, self.inputs, self.plan, self.judgements, found, self._tolerance_of(one["op"]), self.reference)
         try:
@@ -198,7 +200,7 @@ class Checker:
 
 
 def checker_of(executor: Executor, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> Checker:
-    """The check with the values that it computed."""
+    """Runs the check and returns it with the computed values."""
     if reference not in REFERENCES:
         raise ValueError(f"unknown reference '{reference}'; there are {', '.join(REFERENCES)}")
     checker = Checker(executor, tolerance, save, reference)
@@ -211,7 +213,7 @@ def checker_of(executor: Executor, inputs: Mapping[str, Any] | None, reference: 
 
 
 def check_replay(replay: Replay, inputs: Mapping[str, Any] | None, reference: str, tolerance: Any, stop_at_first: bool, save: Any) -> ProgramReport:
-    """The same, and the captured graph is launched once: its values have the bits of those computed op by op."""
+    """Like check(), and also launches the captured graph once: its values must be bit-identical to those computed op by op."""
     executor = replay._executor
     checker = checker_of(executor, inputs, reference, tolerance, stop_at_first, save)
     report = checker.report
@@ -226,7 +228,7 @@ def check_replay(replay: Replay, inputs: Mapping[str, Any] | None, reference: st
         try:
             executor.device.synchronize()
         except KernelError as problem:
-            # What the ops did alone is named already, at its op.
+            # Faults of the ops themselves are already reported at their op.
             if not report.findings:
                 report.findings += of_places(problem.findings, index=-1, node=-1, op="", variant="", where="the replay")
         executor.device.findings()
@@ -250,6 +252,7 @@ def _difference(executor: Executor, vid: int, got: Array, want: Array) -> list[P
 
 
 def _is_close(got: Array, want: Array, dtype: str) -> bool:
-    """Whether the values differ by no more than torch.testing.assert_close allows: in a capture a library may sum in another order."""
+    """True if the values differ by no more than torch.testing.assert_close allows. During a capture a library may sum in another
+    order."""
     rtol = {"float16": 1e-3, "bfloat16": 1.6e-2, "float32": 1.3e-6, "float64": 1e-7}.get(dtype, 0.0)
     return bool(np.allclose(wide(got, dtype), wide(want, dtype), rtol=rtol, atol=1e-5 if rtol else 0.0, equal_nan=True))

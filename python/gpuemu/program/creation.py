@@ -1,4 +1,4 @@
-"""New tensors: random, constant, or with content of the host."""
+"""Creates tensors: random, constant, or with data of the host."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _made(array: Array, dtype: str, requires_grad: bool, name: str | None) -> Te
 
 
 def _sizes(shape: Sequence[Any]) -> tuple[int, ...]:
-    """Sizes one by one, or all in a tuple."""
+    """Returns sizes that are given one by one, or in one tuple."""
     return shape_of(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
 
 
@@ -40,7 +40,7 @@ def _drawn(label: str, distribution: str, parameters: list[float], shape: Sequen
 
 
 def _number(what: str, value: Any) -> float:
-    """A finite number. Raises TypeError or ValueError, which begin with `what`."""
+    """Returns a finite number. Raises TypeError or ValueError with a message that begins with `what`."""
     if not is_number(value):
         raise TypeError(f"{what} is {value!r}, expected a number")
     if not math.isfinite(value):
@@ -49,7 +49,7 @@ def _number(what: str, value: Any) -> float:
 
 
 def randn(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """Normal random numbers. The n-th random tensor after manual_seed(s) has the bits of gpuemu.rng.generate(s, n,
+    """Returns normal random numbers. The n-th random tensor after manual_seed(s) has the bits of gpuemu.rng.generate(s, n,
     "program/randn", "normal", [mean, std], shape, dtype)."""
     parameters = [_number("randn: mean", mean), _number("randn: std", std)]
     if parameters[1] < 0:
@@ -58,7 +58,7 @@ def randn(*shape: Any, mean: float = 0.0, std: float = 1.0, dtype: str = "float3
 
 
 def rand(*shape: Any, lo: float = 0.0, hi: float = 1.0, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """Random numbers from lo to hi, as randn under the label "program/rand" and "uniform"."""
+    """Returns uniform random numbers from lo to hi, drawn like those of randn, with the label "program/rand" and "uniform"."""
     parameters = [_number("rand: lo", lo), _number("rand: hi", hi)]
     if parameters[0] > parameters[1]:
         raise ValueError(f"rand: lo is {lo} and hi is {hi}, expected lo to be no more than hi")
@@ -66,17 +66,17 @@ def rand(*shape: Any, lo: float = 0.0, hi: float = 1.0, dtype: str = "float32", 
 
 
 def ones(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """Ones."""
+    """Returns a tensor of ones."""
     return full(_sizes(shape), 1, dtype=dtype, requires_grad=requires_grad, name=name)
 
 
 def zeros(*shape: Any, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """Zeros."""
+    """Returns a tensor of zeros."""
     return full(_sizes(shape), 0, dtype=dtype, requires_grad=requires_grad, name=name)
 
 
 def full(shape: Any, value: float, *, dtype: str = "float32", requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """One number everywhere."""
+    """Returns a tensor with one number in every element."""
     sizes, kind = shape_of(shape), dtype_of(dtype)
     if not is_number(value):
         raise TypeError(f"full: value is {value!r}, expected a number")
@@ -85,5 +85,5 @@ def full(shape: Any, value: float, *, dtype: str = "float32", requires_grad: boo
 
 
 def tensor(data: Any, *, dtype: str | None = None, requires_grad: bool = False, name: str | None = None) -> Tensor:
-    """A copy of an array of any framework, a nested list or a number, in its own dtype; Python floats become float32."""
+    """Copies an array of any framework, a nested list or a number, with its own dtype; Python floats become float32."""
     return _made(*as_stored(data.data if isinstance(data, Tensor) else data, dtype, "tensor"), requires_grad, name)

@@ -1,5 +1,5 @@
-"""Runs lazy tensors in the daemon, as entries of the tape of a session of its own. Programs that the daemon's tapes cannot express, those
-with kernels or ops that this process registered among them, run in a worker process."""
+"""Runs lazy tensors in the daemon, as entries of the tape of a separate session. Programs that the daemon's tapes cannot express,
+such as those with kernels or ops that this process registered, run in a worker process."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from gpuemu.program.values import GraphData
 from gpuemu.program.workers import Connection, Held, Program, WorkerPlace
 from gpuemu.tensors import Array
 
-LEASE_MS = 24 * 60 * 60 * 1000  # A program may compute for itself in between.
+LEASE_MS = 24 * 60 * 60 * 1000  # A program may do other work for this long.
 WAIT_MS = 10_000
-NETWORK_WAIT_MS = 1_000  # The daemon hears that such a client is gone once it has answered it.
-# A request takes 10,000 entries. An op's results are made and dropped, half is for leaves, copies and what was dropped before.
+NETWORK_WAIT_MS = 1_000  # Short, because the daemon notices a closed connection of such a client only after it has answered.
+# A request has at most 10,000 entries. Each result of an op may need one to compute and one to drop it; the other half is for
+# leaves, copies and earlier drops.
 RESULTS_MAX = 2_500
-# What the daemon says of an op, as the error that op_call raises.
+# Maps the daemon's errors of ops to the errors that op_call raises.
 KINDS: dict[type[Exception], type[DeviceError]] = {
     gpuemu.errors.InvalidRequestError: errors.InvalidArgumentError, gpuemu.errors.LimitExceededError: errors.OutOfMemoryError,
     gpuemu.errors.NotFoundError: errors.NotFoundError,
 }  # fmt: skip
-# The settings by which the daemon names limits of device time: nothing lacks memory then.
+# Settings that the daemon names when it limits device time; the error then does not mean too little memory.
 TIME_LIMITS = ("time_limit_s", "device_seconds_per_day")
 
 
@@ -75,20 +76,20 @@ class Link:
 
     def _open(self, started: bool) -> None:
         socket = self.client.connection.open()
-        if not isinstance(self.client.connection, NetworkConnection):  # It notices by itself.
+        if not isinstance(self.client.connection, NetworkConnection):  # A network connection notices a lost daemon without this.
             socket.add_post_pipe_remove_cb(self._lost)
         self.pong = self.client.ping()
         opened = self.client.open_session(f"program-{os.getpid()}", lease_ms=LEASE_MS)
         self.connection = Connection(self.client.socket_path, opened["name"], started)
 
     def _lost(self, _: Any) -> None:
-        """The daemon went: who waits for an answer is woken. Not in NNG's own thread, which may not close a socket."""
+        """Wakes the waiters after the daemon has gone. Runs outside of NNG's own thread, which may not close a socket."""
         if not self.is_over:
             self.is_over = True
             threading.Thread(target=self.client.close, daemon=True).start()
 
     def why_not(self, backend: str, index: int, arch: str) -> str:
-        """Why the daemon's devices are not those asked for; "" if they are."""
+        """Returns why the daemon's devices are not the requested ones; "" if they are."""
         devices = self.pong.get("devices") or []
         if "tapes" not in self.client.connection.capabilities:
             return "it is of an older version, without tapes"
@@ -101,20 +102,20 @@ class Link:
         return ""
 
     def close(self) -> None:
-        """Ends the session, and with it frees what it holds."""
+        """Ends the session, which frees its values."""
         if not self.is_over:
             try:
                 self.client.close_session()
             except (gpuemu.ClientError, OSError):
-                pass  # The daemon, or the session, went before.
+                pass  # The daemon or the session has already ended.
         self.is_over = True
         self.client.close()
         atexit.unregister(self.close)
 
 
 class DaemonPlace(WorkerPlace):
-    """A daemon, connected to when the first op must run. address, start: as gpuemu.Client takes them, or where
-    it listens on TCP."""
+    """A daemon, connected when the first op must run. address, start: like those of gpuemu.Client, or the TCP address of a
+    daemon."""
 
     def __init__(self, backend: str, index: int, arch: str | None, address: str | NetworkAddress | None = None,
                  start: bool | None = None) -> None:  # fmt: skip
@@ -124,7 +125,7 @@ class DaemonPlace(WorkerPlace):
         self._link: Link | None = None
         self._refused = ""  # Why the daemon is not used.
         self._session_number = 0
-        self._dropped: list[tuple[int, int]] = []  # Session and number; filled by destructors.
+        self._dropped: list[tuple[int, int]] = []  # Session and number of dropped values; filled by destructors.
         self._failed = 0
 
     def connection(self) -> Connection | None:
@@ -135,7 +136,7 @@ class DaemonPlace(WorkerPlace):
             return super().connection()
 
     def connect(self, start: bool | None = None) -> None:
-        """Connects if there is no connection, also after a daemon has ended. Raises gpuemu.ConnectionError."""
+        """Connects if there is no connection, including after a daemon has ended. Raises gpuemu.ConnectionError."""
         with self._lock:
             self._starts = start
             if self._link is not None and self._link.is_over:
@@ -144,9 +145,10 @@ class DaemonPlace(WorkerPlace):
                 super().connect(start)
 
     def _connected(self) -> Link | None:
-        """None where a worker has to do. Raises gpuemu.ConnectionError, once for a daemon that ended."""
+        """Returns the session of the daemon; None if a worker must be used. Raises gpuemu.ConnectionError once for a daemon that
+        has ended."""
         if self._owner != os.getpid() or self._is_closed:
-            self._start()  # Says which of the two it is.
+            self._start()  # Reports which of the two it is.
         if self._refused:
             return None
         if self._link is not None and self._link.is_over:
@@ -164,7 +166,7 @@ class DaemonPlace(WorkerPlace):
                 self._refuse(why)
                 return None
             self._link, self._failed = link, 0
-            atexit.register(link.close)  # Before NNG and the interpreter end, each in its own way.
+            atexit.register(link.close)  # Runs before NNG and the interpreter shut down.
             self._session_number += 1
             self._tell(f"connected to the daemon at {link.connection.address}, session {link.connection.session}")
         return self._link
@@ -174,7 +176,7 @@ class DaemonPlace(WorkerPlace):
         self._tell(f"no daemon is used for {self.name}: {why}; a worker process is")
 
     def _lost(self, why: str = "") -> gpuemu.ConnectionError:
-        """The error of a daemon that ended. The next use, or connect(), begins a session anew."""
+        """Returns the error for a daemon that has ended. The next use, or connect(), opens a new session."""
         link, self._link = self._link, None
         if link is not None:
             link.close()
@@ -259,7 +261,7 @@ class DaemonPlace(WorkerPlace):
             writer.drop(writer.temporary - {one.number for one in made.values()})
             self._submit(writer, graph, lowered)
         except Exception:
-            self._dropped += dropped  # Drop them next time: the daemon takes all entries or none.
+            self._dropped += dropped  # Drop them next time: the daemon accepts all entries or none.
             raise
         for held in (*writer.leaves, *made.values()):
             held.tape[:] = [self._session_number]
@@ -286,7 +288,7 @@ class DaemonPlace(WorkerPlace):
             raise _as_device_error(problem, str(problem)[found.end() :] if found else str(problem), at, graph, lowered) from None
 
     def _wait(self, writer: Writer, graph: GraphData, lowered: list[dict[str, Any]], made: list[Held]) -> None:
-        """Until everything is computed. Raises the error of the op that failed first."""
+        """Waits until everything is computed. Raises the error of the first op that failed."""
         link_wait = self._link.wait_ms if self._link is not None else WAIT_MS
         while True:
             status = self._asked(lambda client: client.tape_status(link_wait))
@@ -305,11 +307,11 @@ class DaemonPlace(WorkerPlace):
 
 
 class Writer:
-    """Entries of one run. `now`: the root of a value to the number of its tensor, and the shape that it has there."""
+    """Writes the entries of one run. `now`: maps the root of a value to the number of its tensor and its current shape."""
 
     def __init__(self, numbers: Iterator[int], plan: BindingPlan) -> None:
         self.entries: list[dict[str, Any]] = []
-        self.of_entry: dict[int, int] = {}  # The place of an entry to the lowered op that it is of.
+        self.of_entry: dict[int, int] = {}  # Index of an entry to the index of its lowered op.
         self.of_number: dict[int, int] = {}
         self.now: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.temporary: set[int] = set()
@@ -317,21 +319,21 @@ class Writer:
         self.numbers, self.plan, self._outputs = numbers, plan, set[int]()
 
     def drop(self, numbers: Any) -> None:
-        """Takes note of values that are no longer in use."""
+        """Adds drop entries for values that are no longer used."""
         self.entries += [{"op": "drop", "inputs": [_id(number)]} for number in sorted(numbers)]
 
     def leaf(self, held: Held) -> None:
-        """Content of this process."""
+        """Writes host data as an entry."""
         array = held.array
         if held in self.leaves:
-            return  # Two inputs of the graph are one value.
+            return  # Two inputs of the graph are the same value.
         assert array is not None
         self.leaves.append(held)
         self.entries.append({"id": _id(held.number), "op": "tensor", "inputs": [], "shape": list(array.shape), "dtype": held.dtype,
                              "attrs": {"data": base64.b64encode(array.tobytes()).decode()}})  # fmt: skip
 
     def op(self, index: int, one: Mapping[str, Any], wanted: set[int]) -> None:
-        """A lowered op: an entry for each of its outputs that somebody reads."""
+        """Writes a lowered op: one entry for each output that is read."""
         specs = [self.plan.specs[vid] for vid in one["outputs"]]
         attrs = dict(one["attrs"])
         inputs = self._inputs(one["inputs"], attrs)
@@ -355,7 +357,7 @@ class Writer:
         return [_id(number) for number, _ in held]
 
     def output(self, vid: int) -> int:
-        """The number of a tensor that is this output alone, in its own shape."""
+        """Returns the number of a tensor that holds only this output, in its own shape."""
         number, shape = self.now[self.plan.storage(vid)]
         spec = self.plan.specs[vid]
         if number not in self.temporary or number in self._outputs or shape != spec.shape:
@@ -379,18 +381,18 @@ def _id(number: int) -> str:
 
 
 def _drop(number: int, tape: list[int], dropped: list[tuple[int, int]]) -> None:
-    """Nobody has the value any more, which is on the tape of a session."""
+    """Notes that a value on the tape of a session is no longer referenced."""
     if tape:
         dropped.append((tape[0], number))
 
 
 def _wanted(graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> set[int]:
-    """The roots of values that an op or the program reads."""
+    """Returns the roots of values that an op or the program reads."""
     return {plan.storage(vid) for vid in itertools.chain(graph.outputs.values(), *(one["inputs"] for one in lowered))}
 
 
 def _why_no_tape(lowered: list[dict[str, Any]], plan: BindingPlan) -> str:
-    """Why the daemon cannot run the ops; "" if it can."""
+    """Returns why the daemon cannot run the ops; "" if it can."""
     results = sum(len(one["outputs"]) for one in lowered)
     if results > RESULTS_MAX:
         return f"the ops have {results} results, more than {RESULTS_MAX}"

@@ -1,4 +1,4 @@
-"""What can be wrong with a program. Errors of devices are those of gpuemu.runtime."""
+"""Errors of programs. Errors of devices are those of gpuemu.runtime."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from typing import Any
 
 
 class ProgramError(Exception):
-    """A program cannot be written, bound or run as it stands."""
+    """A program is invalid or cannot be bound or run."""
 
 
 class ShapeError(ProgramError, ValueError):
-    """Shapes that do not fit the op; raised where the op is written."""
+    """Shapes do not fit the op; raised by the statement that writes the op."""
 
 
 class DTypeError(ProgramError, TypeError):
-    """Dtypes that do not fit the op; raised where the op is written."""
+    """Dtypes do not fit the op; raised by the statement that writes the op."""
 
 
 class GradError(ProgramError, RuntimeError):
-    """A gradient that does not exist."""
+    """A gradient does not exist."""
 
 
 class GraphError(ProgramError, ValueError):
-    """A graph that makes no sense: a name twice, a value of another graph, a parameter read after its update."""
+    """A graph is invalid: a name occurs twice, a value is from another graph, or a parameter is read after its update."""
 
 
 class BindError(ProgramError, ValueError):
-    """Storage that does not fit the value it is bound to, or a value without storage."""
+    """Storage does not fit the value that it is bound to, or a value has no storage."""
 
 
 class BackendError(ProgramError, RuntimeError):
-    """Tensors of two places in one op, or a place that cannot do what is asked."""
+    """An op has tensors of two places, or a place does not support the request."""
 
 
 class UnknownPassError(ProgramError, ValueError):
-    """The name of a pass that does not exist."""
+    """There is no pass of that name."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
         super().__init__(f"unknown pass {name!r}: expected {', '.join(known)}")
 
 
 class ProgramCheckError(ProgramError, AssertionError):
-    """A checked program computes something wrong. `report` has all that was found."""
+    """A checked program computes something wrong. `report` has all findings."""
 
     def __init__(self, report: Any) -> None:
         super().__init__(report.text())

@@ -1,4 +1,4 @@
-"""Runs a graph on a device of this process, again and again, op by op or captured."""
+"""Runs a graph repeatedly on a device of this process, op by op or captured."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from gpuemu.program.storage import Storage
 from gpuemu.runtime.tensors import Tensor, address_range
 from gpuemu.tensors import Array
 
-WRITTEN = ("parameter", "output")  # Roles whose storage ops write.
+WRITTEN = ("parameter", "output")  # Roles whose storage is written by ops.
 
 
 class PackedCall(NamedTuple):
-    """One call as the C interface gets it."""
+    """One call in the form of the C interface."""
 
     op: str
     inputs: tuple[Tensor, ...]
@@ -36,21 +36,21 @@ E = TypeVar("E", DeviceError, KernelError)
 
 
 def told(problem: E, one: Mapping[str, Any], index: int, where: str) -> E:
-    """The error with the op that raised it and the line that wrote the op."""
+    """Adds to the error the op that raised it and the line that wrote the op."""
     said = f"op {index}, {one['op']}" + (f", written at {where}" if where else "")
     problem.args = (f"{said}: {problem.args[0] if problem.args else ''}", *problem.args[1:])
     return problem
 
 
 def insist_on_names(inputs: Any) -> None:
-    """Raises TypeError for what is no dict of content by name."""
+    """Raises TypeError unless the inputs are a dict of contents by name."""
     if not (inputs is None or isinstance(inputs, Mapping)):
         raise TypeError(f"inputs is of type {type(inputs).__name__}, expected a dict by name")
 
 
 class Executor:
-    """A graph with storage on a device. Parameters begin as zeros; inputs and metas are set before a run. It computes nothing
-    itself: a run is one op_call for each lowered op."""
+    """A graph with storage on a device. Parameters start as zeros; inputs and metas are set before a run. A run is one op_call
+    for each lowered op."""
 
     def __init__(self, graph: IRGraph, device: runtime.Device | None = None, *, passes: Sequence[str] = (), plan: BindingPlan | None = None,
                  policy: Any = None) -> None:  # fmt: skip
@@ -83,7 +83,7 @@ class Executor:
         self._calls: list[PackedCall] | None = None
         self._arguments: list[tuple[Any, ...]] = []
         with self._with_policy():
-            pass  # A policy that the device does not take is refused here.
+            pass  # Rejects a policy that the device does not accept.
 
     graph = property(lambda self: self._graph, doc="What runs.")
     lowered = property(lambda self: self._lowered, doc="The calls of built-in ops.")
@@ -103,11 +103,12 @@ class Executor:
         return self._vids[name]
 
     def tensor(self, name: str) -> Tensor:
-        """The storage of a source or an output."""
+        """Returns the storage of a source or an output."""
         return self._storage.tensor(self._vid(name))
 
     def bind(self, name: str, tensor: Any) -> None:
-        """The host's storage for an input, parameter, meta or output: a runtime.Tensor, or what runtime.as_tensor takes."""
+        """Binds storage of the caller to an input, parameter, meta or output: a runtime.Tensor, or what runtime.as_tensor
+        accepts."""
         with self._lock:
             vid = self._vid(name)
             role = self._plan.roles[vid]
@@ -149,14 +150,14 @@ class Executor:
                 raise BindError(f"'{name}' and '{other}' overlap: both have bytes from {max(first, begin):#x}")
 
     def set(self, name: str, array: Any, *, stream: Any = None) -> None:
-        """New content, in the order of the stream; the caller may change the array at once."""
+        """Sets new content, ordered on the stream; the caller may change the array immediately."""
         with self._lock:
             vid = self._vid(name)
             self._storage.tensor(vid).copy_from(self._content(name, vid, array), stream=stream)
             self._missing.discard(vid)
 
     def _content(self, name: str, vid: int, array: Any) -> Any:
-        """What set() copies into a value: a Tensor, or an array of NumPy."""
+        """Returns the content that set() copies to a value: a Tensor, or an array of NumPy."""
         spec = self._plan.specs[vid]
         if self._plan.roles[vid] == "constant":
             raise BindError(f"'{name}' is a constant: its content is part of the graph")
@@ -170,14 +171,14 @@ class Executor:
         return content
 
     def get(self, name: str) -> Array:
-        """A copy of the content; waits."""
+        """Waits and returns a copy of the content."""
         made: Array = self.tensor(name).numpy()
         return made
 
     # --- running
 
     def calls(self) -> list[PackedCall]:
-        """What the C interface gets, in order."""
+        """The calls in the form of the C interface, in order."""
         if self._calls is None:
             made = []
             for one in self._lowered:
@@ -187,12 +188,12 @@ class Executor:
         return list(self._calls)
 
     def _prepared(self) -> list[tuple[Any, ...]]:
-        """The calls as op_call() takes them."""
+        """The calls in the form that op_call() takes."""
         self._arguments = [(op, inputs, outputs, schema or None, attrs if schema else None) for op, inputs, outputs, schema, attrs in self.calls()]
         return self._arguments
 
     def text(self) -> str:
-        """One line for each call, with the kernel that it takes: found by a capture that is thrown away."""
+        """Returns one line for each call, with the kernel that it selects, which a temporary capture determines."""
         with self._lock, self._device.dispatch_log(records_max=len(self._lowered) + 1) as log:
             self._capture(None).close()
         lines = []
@@ -202,7 +203,7 @@ class Executor:
         return "\n".join(lines) + "\n"
 
     def run(self, inputs: Mapping[str, Any] | None = None, *, stream: Any = None) -> None:
-        """One run; inputs: content that is set before. Returns when everything is issued."""
+        """Runs once; inputs: content that is set before. Returns when all work is issued."""
         with self._lock:
             self._ready(inputs, stream)
             self._issue(stream)
@@ -238,7 +239,7 @@ class Executor:
             self._device.set_policy(before)
 
     def prepare(self) -> None:
-        """Loads all kernels, and runs nothing: a capture that is thrown away."""
+        """Loads all kernels with a temporary capture; runs nothing."""
         with self._lock:
             self._capture(None).close()
 
@@ -249,7 +250,7 @@ class Executor:
         return captured
 
     def capture(self, *, stream: Any = None) -> Replay:
-        """The calls as one piece of work. Nothing runs and no value changes."""
+        """Captures the calls as one piece of work. Nothing runs and no value changes."""
         with self._lock:
             made = Replay(self, self._capture(stream))
             self._is_captured = True
@@ -257,7 +258,7 @@ class Executor:
 
 
 class Replay:
-    """A captured run. It reads inputs and metas as they are when it is launched."""
+    """A captured run. It reads inputs and metas when it is launched."""
 
     def __init__(self, executor: Executor, graph: runtime.Graph) -> None:
         self._executor, self._graph = executor, graph
@@ -267,14 +268,14 @@ class Replay:
     nodes = property(lambda self: self._graph.nodes, doc="Pieces of work.")
 
     def launch(self, inputs: Mapping[str, Any] | None = None, *, stream: Any = None) -> None:
-        """One run; inputs: content that is set before, in the order of the stream."""
+        """Runs once; inputs: content that is set before, ordered on the stream."""
         with self._executor._lock:
             self._executor._ready(inputs, stream)
             self._graph.launch(stream)
             self.launches += 1
 
     def close(self) -> None:
-        """Frees the captured work. Twice is allowed."""
+        """Frees the captured work. May be called twice."""
         self._graph.close()
 
     def __enter__(self) -> Replay:

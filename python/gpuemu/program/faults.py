@@ -1,4 +1,4 @@
-"""Which op of a program went wrong, where only the wait behind it says that one did."""
+"""Finds the op of a program that went wrong when only a later wait reports the fault."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gpuemu.program.values import GraphData
 
 
 class LastRun:
-    """The last run of a place, with its sources as long as somebody else keeps them."""
+    """The last run of a place, with weak references to its sources."""
 
     def __init__(self, program: Any, graph: GraphData, lowered: list[dict[str, Any]], plan: Any, sources: Mapping[int, Any]) -> None:
         self.bound = program, graph, lowered, plan
         self.sources = {vid: weakref.ref(held) for vid, held in sources.items()}
 
     def named(self, place: Any, problem: KernelError) -> KernelError:
-        """The fault with its op and the line that wrote it, where they can be found. REQUIRES: the lock of tapes is held."""
+        """Adds to the fault its op and the line that wrote the op, if they can be found. REQUIRES: the lock of tapes is held."""
         _, graph, lowered, _ = self.bound
         sources = {vid: held() for vid, held in self.sources.items()}
         at = None if None in sources.values() else faulting_op(place, (*self.bound, sources))
@@ -31,8 +31,8 @@ class LastRun:
 
 
 def faulting_op(place: Any, bound: tuple[Any, ...]) -> int | None:
-    """The number of the lowered op at which a program goes wrong on a device of this process, found by waiting for each; None if it does
-    not go wrong again."""
+    """Returns the number of the lowered op that goes wrong on a device of this process, found by running the ops again and
+    waiting for each; None if none goes wrong."""
     at, device = 0, place.device
 
     def each(index: int) -> None:
@@ -47,13 +47,13 @@ def faulting_op(place: Any, bound: tuple[Any, ...]) -> int | None:
     except KernelError:
         return at
     except DeviceError:
-        pass  # The device is lost, or closed meanwhile.
+        pass  # The device is lost, or was closed meanwhile.
     finally:
-        device._told = known  # What the caller asks findings() for is told once.
+        device._told = known  # This run's findings are hidden, so that the caller's findings() returns each finding only once.
     return None
 
 
 def _has_entry(op: str, entry: str) -> bool:
-    """Whether a kernel of the op has an entry of that name. Those that come with gpuemu begin with the name of their op."""
+    """True if a kernel of the op has an entry of that name. Kernels of gpuemu begin with the name of their op."""
     mine = [one["entry"].partition("{")[0] for each in registrations.of_process() if each.op == op and not each.is_op for one in each.described["launches"]]
     return bool(entry) and (entry == op or entry.startswith(f"{op}_") or any(entry.startswith(one) for one in mine if one))

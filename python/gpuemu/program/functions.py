@@ -1,4 +1,4 @@
-"""The functions of a program, for lazy tensors and for graphs alike: arguments checked, written as ops of the IR."""
+"""The functions of a program, shared by lazy tensors and graphs: they check arguments and write ops of the IR."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ KEY_OFFSET = 0
 
 
 class Functions:
-    """Writes ops by `apply`. Operands may be values of the writer, arrays, and numbers beside a value."""
+    """Writes ops with `apply`. Operands may be values of the writer, arrays, and numbers together with a value."""
 
     def apply(self, kind: str, inputs: Sequence[Any], attrs: dict[str, Any]) -> list[Any]:
-        """Writes one op of the IR; its outputs."""
+        """Writes one op of the IR; returns its outputs."""
         raise NotImplementedError
 
     def written(self, value: Any, op: str, like: Any = None, dtype: str | None = None) -> Any:
-        """An operand as a value; of a number with the dtype of `like`."""
+        """Returns an operand as a value; a number gets the dtype of `like`."""
         raise NotImplementedError
 
     def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
-        """An op with one output, of operands in any form."""
+        """Writes an op with one output; operands may have any form."""
         return self.apply(kind, [self.written(x, kind) for x in inputs], attrs)[0]
 
     def binary(self, kind: str, a: Any, b: Any) -> Any:
-        """Arithmetic: a number takes the dtype of the other side."""
+        """Writes an arithmetic op; a number gets the dtype of the other operand."""
         like = next((x for x in (a, b) if not is_number(x)), None)
         if like is None:
             raise TypeError(f"{kind}: both operands are numbers, expected a tensor or an array")
@@ -73,7 +73,7 @@ class Functions:
         return self.one("transpose", x)
 
     def linear(self, x: Any, w: Any, b: Any = None) -> Any:
-        """x @ w.T + b; w is out x in. Axes of x before the last one are rows."""
+        """x @ w.T + b; w is out x in. The axes of x before the last one are treated as rows."""
         x = self.written(x, "linear")
         shape = x.shape
         if len(shape) == 2 or not shape:
@@ -83,11 +83,11 @@ class Functions:
         return self.reshape(y, (*shape[:-1], y.shape[-1]))
 
     def relu(self, x: Any) -> Any:
-        """x above 0, else 0; NaN stays."""
+        """max(x, 0); NaN stays NaN."""
         return self.one("relu", x)
 
     def gelu(self, x: Any) -> Any:
-        """x times the normal distribution at x, exact."""
+        """x times the normal distribution function at x, exact."""
         return self.one("gelu", x)
 
     def silu(self, x: Any) -> Any:
@@ -123,11 +123,11 @@ class Functions:
         return self._reduced("sum", x, axis, keepdims)
 
     def mean(self, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-        """The mean along axes, or of all elements; NaN of none."""
+        """The mean along axes, or of all elements; NaN without elements."""
         return self._reduced("mean", x, axis, keepdims)
 
     def max(self, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-        """The maximum along axes, or of all elements; its gradient goes to the first of equal ones."""
+        """The maximum along axes, or of all elements; its gradient goes to the first of equal elements."""
         return self._reduced("max", x, axis, keepdims)
 
     def mse_loss(self, pred: Any, target: Any) -> Any:
@@ -135,7 +135,7 @@ class Functions:
         return self.one("mse", pred, target)
 
     def cross_entropy(self, logits: Any, target: Any) -> Any:
-        """The mean over rows of log(sum(exp(x))) - x[target]; a row without a valid target counts with 0."""
+        """The mean over rows of log(sum(exp(x))) - x[target]; a row without a valid target counts as 0."""
         return self.one("cross_entropy", logits, target)
 
     def layernorm(self, x: Any, weight: Any, bias: Any, eps: float = 1e-5) -> Any:
@@ -147,16 +147,16 @@ class Functions:
         return self.one("rmsnorm", x, weight, eps=number_of("rmsnorm: eps", eps))
 
     def conv2d(self, x: Any, w: Any, b: Any = None, *, stride: Any = 1, padding: Any = 0) -> Any:
-        """Images NCHW with weights OIHW; stride and padding: one number or a pair."""
+        """Convolves images NCHW with weights OIHW; stride and padding: one number or a pair."""
         attrs = {"stride": pair("conv2d: stride", stride, 1), "padding": pair("conv2d: padding", padding, 0)}
         return self.one("conv2d", x, w, **attrs) if b is None else self.one("conv2d", x, w, b, **attrs)
 
     def max_pool2d(self, x: Any, kernel: Any, stride: Any = None) -> Any:
-        """The maximum of each window of images NCHW; without a stride windows stand side by side."""
+        """The maximum of each window of images NCHW; without a stride, windows are adjacent."""
         return self._pooled("max_pool2d", x, kernel, stride)
 
     def avg_pool2d(self, x: Any, kernel: Any, stride: Any = None) -> Any:
-        """The mean of each window of images NCHW; without a stride windows stand side by side."""
+        """The mean of each window of images NCHW; without a stride, windows are adjacent."""
         return self._pooled("avg_pool2d", x, kernel, stride)
 
     def _pooled(self, kind: str, x: Any, kernel: Any, stride: Any) -> Any:
@@ -164,30 +164,31 @@ class Functions:
         return self.one(kind, x, kernel=sizes, stride=sizes if stride is None else pair(f"{kind}: stride", stride, 1))
 
     def attention(self, q: Any, k: Any, v: Any, *, causal: bool = False, scale: float = 0.0) -> Any:
-        """softmax(scale q k^T) v of the last two axes; causal: query i sees the keys up to i; scale 0 is 1 / sqrt(columns of q)."""
+        """softmax(scale q k^T) v over the last two axes; causal: query i uses the keys up to i; scale 0 means 1 / sqrt(columns of
+        q)."""
         return self.one("attention", q, k, v, causal=int(bool(causal)), scale=number_of("attention: scale", scale))
 
     def embedding(self, table: Any, index: Any) -> Any:
-        """The rows of a table that an index names; 0 where it names none."""
+        """The rows of a table that the index selects; 0 for an index out of range."""
         return self.one("embedding", table, index)
 
     def gather(self, x: Any, index: Any, axis: int = 0) -> Any:
-        """The slices of x along an axis that an index names; 0 where it names none."""
+        """The slices of x along an axis that the index selects; 0 for an index out of range."""
         x = self.written(x, "gather")
         return self.apply("gather", [x, self.written(index, "gather")], {"axis": axis_of("gather", axis, x.shape)})[0]
 
     def dropout(self, x: Any, p: float = 0.5, *, seed: int) -> Any:
-        """x / (1 - p), or 0 with probability p; one seed drops the same elements every time."""
+        """x / (1 - p), or 0 with probability p; the same seed always drops the same elements."""
         key = np.array([arguments.seed(seed), KEY_OFFSET], np.uint64)
         return self.apply("dropout", [self.written(x, "dropout"), self.written(key, "dropout")], {"p": number_of("dropout: p", p)})[0]
 
     def cast(self, x: Any, dtype: str) -> Any:
-        """x in another dtype: floats to the nearest, to integers towards zero and saturated."""
+        """x in another dtype: to floats rounded to nearest, to integers rounded towards zero and saturated."""
         x, wanted = self.written(x, "cast"), dtype_of(dtype)
         return x if x.dtype == wanted else self.apply("cast", [x], {"dtype": wanted})[0]
 
     def reshape(self, x: Any, *shape: Any) -> Any:
-        """The same elements with other sizes, one of which may be -1."""
+        """The same elements with another shape; one size may be -1."""
         x = self.written(x, "reshape")
         wanted = list(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else list(shape)
         if -1 in wanted:
@@ -216,12 +217,13 @@ class Functions:
 
 
 def is_number(value: Any) -> bool:
-    """A Python number, or a scalar of NumPy."""
+    """True for a Python number or a NumPy scalar."""
     return isinstance(value, (int, float, np.number, np.bool_)) and not isinstance(value, np.ndarray)
 
 
 def number_array(value: Any, dtype: str, op: str) -> np.ndarray[Any, Any]:
-    """A number of a tensor's dtype. Raises DTypeError for a fraction beside integers, and for a number that they do not reach."""
+    """Returns a number as an array of a tensor's dtype. Raises DTypeError for a fraction with an integer dtype, and for an
+    integer out of its range."""
     if not is_float(dtype):
         if isinstance(value, (float, np.floating)) and not float(value).is_integer():
             raise DTypeError(f"{op}: {value} is no whole number, the tensor is {dtype}")
@@ -232,7 +234,7 @@ def number_array(value: Any, dtype: str, op: str) -> np.ndarray[Any, Any]:
 
 
 def pair(what: str, value: Any, least: int) -> list[int]:
-    """One number for both axes, or two."""
+    """Returns a pair: one number is used for both axes."""
     both = list(value) if isinstance(value, (tuple, list)) else [value, value]
     if len(both) != 2:
         raise ShapeError(f"{what} is {value}, expected one number or two")

@@ -1,4 +1,4 @@
-"""Reads graphs that IRGraph.to_json wrote."""
+"""Reads graphs written by IRGraph.to_json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ G = TypeVar("G")
 
 
 def read(text: str, make: Callable[..., G]) -> G:
-    """The graph of a text, of a class that `make` is. Every op is checked as if it were written. Raises GraphError."""
+    """Returns the graph of a text; `make` is its class. Checks every op as if it were written again. Raises GraphError."""
     try:
         whole = json.loads(text)
         graph = make(whole["name"], device=whole["device"])

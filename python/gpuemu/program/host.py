@@ -1,4 +1,4 @@
-"""Runs lowered programs on the host: each op as its reference, rounded once to its dtype."""
+"""Runs lowered programs on the host: each op by its reference, rounded once to its dtype."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from gpuemu.tensors import Array
 
 
 def run(lowered: Sequence[Mapping[str, Any]], plan: BindingPlan, env: dict[int, Array], each: Callable[[int], None] | None = None) -> None:
-    """Computes every call. env: content of the sources by vid; what is computed joins it, and leaves it after its last use but
-    for outputs and parameters. each: called with the number of a call before it runs."""
+    """Computes every call. env: content of the sources by vid; results are added, and removed after their last use except outputs
+    and parameters. each: called with the number of a call before it runs."""
     last = {vid: span[1] for vid, span in plan.lifetimes.items()}
     for index, one in enumerate(lowered):
         if each is not None:
@@ -28,12 +28,12 @@ def run(lowered: Sequence[Mapping[str, Any]], plan: BindingPlan, env: dict[int, 
 
 
 def value_of(vid: int, plan: BindingPlan, env: Mapping[int, Array]) -> Array:
-    """The content of a value, through its aliases."""
+    """Returns the content of a value, resolving aliases."""
     return env[plan.storage(vid)].reshape(plan.specs[vid].shape)
 
 
 def call(op: str, inputs: Sequence[Array], specs: Sequence[Spec], outputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Array]:
-    """One op on arrays of the dtypes' own elements."""
+    """Computes one op on arrays of the given dtypes."""
     given = [wide(array, spec.dtype) for array, spec in zip(inputs, specs)]
     made = primitives.compute(op, given, specs, outputs, attrs)
     return [rounded(array, spec.dtype) for array, spec in zip(made, outputs)]

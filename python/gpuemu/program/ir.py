@@ -1,4 +1,4 @@
-"""A program as a graph: values that are defined once, with fixed shape, dtype and device, and the ops between them."""
+"""Programs as graphs: values that are defined once, with fixed shape, dtype and device, and the ops between them."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from gpuemu.tensors import Array
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
 _FILES_MAX = 4096
-_IS_INSIDE: dict[str, bool] = {}  # Of files that were seen: a name is found faster than its beginning is compared.
-# Ops that define new versions of their operands: outputs in the order of these inputs.
+_IS_INSIDE: dict[str, bool] = {}  # Caches the result for each file, because a look-up is faster than comparing the path.
+# Ops that define new versions of their operands: the outputs replace these inputs, in this order.
 UPDATES = {"adam_step": (0, 2, 3), "sgd_step": (0, 2)}
 
 
 def _is_inside(file: str) -> bool:
-    if len(_IS_INSIDE) >= _FILES_MAX:  # Each cell of a notebook is one.
+    if len(_IS_INSIDE) >= _FILES_MAX:  # Each cell of a notebook is a file.
         _IS_INSIDE.clear()
     return _IS_INSIDE.setdefault(file, file.startswith(_PACKAGE))
 
 
 def place_of_caller(depth: int = 1) -> tuple[str, int]:
-    """File and line of the caller outside of this package; "" and 0 without one. depth: so many callers are known to be inside."""
+    """Returns file and line of the caller outside this package; "" and 0 if there is none. depth: this many callers are known to
+    be inside."""
     frame: Any = sys._getframe(depth)
     while frame is not None:
         file = frame.f_code.co_filename
@@ -47,17 +48,17 @@ def place_of_caller(depth: int = 1) -> tuple[str, int]:
 
 
 def text_of(place: tuple[str, int]) -> str:
-    """As messages show a file and a line."""
+    """Formats a file and a line for messages."""
     return f"{place[0]}:{place[1]}" if place[0] else ""
 
 
 def written_at() -> str:
-    """File and line of the caller outside of this package, as text."""
+    """Returns file and line of the caller outside this package, as text."""
     return text_of(place_of_caller())
 
 
 class IRGraph(GraphData, Functions):
-    """A program that is written once and bound and run many times. Every function of gpuemu.program is a method."""
+    """A program that is written once and can be bound and run many times. Every function of gpuemu.program is a method."""
 
     def __init__(self, name: str = "program", *, device: str = "any") -> None:
         for what, value in (("name", name), ("device", device)):
@@ -70,19 +71,19 @@ class IRGraph(GraphData, Functions):
     # --- sources
 
     def input(self, name: str, shape: Any, dtype: str = "float32") -> Value:
-        """What the host gives before a run."""
+        """Adds a value that the host sets before a run."""
         return self._source(name, Spec(shape_of(shape), dtype_of(dtype)), "input")
 
     def parameter(self, name: str, shape: Any, dtype: str = "float32") -> Value:
-        """Weights and state of an optimizer, kept between runs."""
+        """Adds a value that is kept between runs: weights, state of an optimizer."""
         return self._source(name, Spec(shape_of(shape), dtype_of(dtype)), "parameter")
 
     def meta(self, name: str, shape: Any, dtype: str = "float32") -> Value:
-        """What the host writes between runs and replays: rates, counters."""
+        """Adds a value that the host sets between runs and replays: rates, counters."""
         return self._source(name, Spec(shape_of(shape), dtype_of(dtype)), "meta")
 
     def constant(self, name: str, array: Any) -> Value:
-        """Content that is part of the program."""
+        """Adds a value with content that is part of the program."""
         data, dtype = as_stored(array, None, f"constant '{name}'")
         value = self._source(name, Spec(data.shape, dtype), "constant")
         self.constants[value.vid] = data
@@ -139,7 +140,8 @@ class IRGraph(GraphData, Functions):
         return self.constant(name, value)
 
     def output(self, name: str, value: Value) -> Value:
-        """Marks what the host reads. What has storage of another role is copied first; returns the value that is read."""
+        """Marks a value that the host reads. A value with storage of another role is copied first; returns the value that is
+        read."""
         value = self.written(value, "output")
         if name in self._names or name in self.outputs:
             raise GraphError(f"the name '{name}' is taken; names are unique")
@@ -154,7 +156,7 @@ class IRGraph(GraphData, Functions):
         return value
 
     def latest(self, name: str) -> Value:
-        """The newest version of a parameter."""
+        """Returns the newest version of a parameter."""
         vid = self._named(name)
         if self.values[vid].role != "parameter":
             raise GraphError(f"'{name}' is of role {self.values[vid].role}, expected a parameter")
@@ -182,17 +184,17 @@ class IRGraph(GraphData, Functions):
         return tuple(self.apply("linear_bwd", [self.written(one, "linear_bwd") for one in (x, w, dy)], {}))
 
     def copy_saved(self, x: Any) -> Value:
-        """The same content in storage of its own."""
+        """A copy of x with separate storage."""
         return self.one("copy_saved", x)  # type: ignore[no-any-return]
 
     def adam_step(self, p: Any, g: Any, m: Any, v: Any, scalars: Any, *, beta1: float = 0.9, beta2: float = 0.999, eps: float = 1e-8,
                   decay: float = 0.0) -> tuple[Value, ...]:  # fmt: skip
-        """New (p, m, v), which take the place of the old. scalars: as adam_scalars gives them."""
+        """Returns new (p, m, v), which replace the old ones. scalars: the values of adam_scalars."""
         operands = [self.written(one, "adam_step") for one in (p, g, m, v, scalars)]
         return tuple(self.apply("adam_step", operands, {"beta1": float(beta1), "beta2": float(beta2), "eps": float(eps), "decay": float(decay)}))
 
     def sgd_step(self, p: Any, g: Any, velocity: Any, rate: Any, *, momentum: float = 0.0, decay: float = 0.0) -> tuple[Value, ...]:
-        """New (p, velocity), which take the place of the old. rate: a tensor of one element."""
+        """Returns new (p, velocity), which replace the old ones. rate: a tensor of one element."""
         operands = [self.written(one, "sgd_step") for one in (p, g, velocity, rate)]
         return tuple(self.apply("sgd_step", operands, {"momentum": float(momentum), "decay": float(decay)}))
 
@@ -204,17 +206,17 @@ class IRGraph(GraphData, Functions):
     # --- layers
 
     def lower(self, *, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
-        """The calls of built-in ops, in the order of writing."""
+        """Returns the calls of built-in ops, in the order of writing."""
         return lowering.lower(self, passes)
 
     def bind(self, lowered: list[dict[str, Any]] | None = None, *, reuse: bool = True, alignment: int = 256) -> BindingPlan:
-        """Where each value lies."""
+        """Plans the storage of each value."""
         return bind(self, self.lower() if lowered is None else lowered, reuse=reuse, alignment=alignment)
 
     # --- text
 
     def text(self) -> str:
-        """One line for each source, op and output."""
+        """Returns one line for each source, op and output."""
         lines = [f"graph {self.name} device={self.device}"]
         lines += [f"{_shown(value)} = {value.role} {value.name}" for value in self.values if value.producer is None]
         for node in self.nodes:
@@ -227,7 +229,7 @@ class IRGraph(GraphData, Functions):
         return self.text()
 
     def to_dict(self) -> dict[str, Any]:
-        """What to_json writes."""
+        """Returns the dict that to_json writes."""
         sources = []
         for value in self.values:
             if value.producer is None:
@@ -239,16 +241,16 @@ class IRGraph(GraphData, Functions):
                 "outputs": [[name, vid] for name, vid in self.outputs.items()]}  # fmt: skip
 
     def to_json(self) -> str:
-        """The graph as text, from which from_json makes it again."""
+        """Returns the graph as text for from_json."""
         return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str) -> IRGraph:
-        """The graph of such a text. Raises GraphError for another one."""
+        """Returns the graph of a text of to_json. Raises GraphError for any other text."""
         return graph_json.read(text, IRGraph)
 
     def digest(self) -> str:
-        """BLAKE2b-128 of the graph without its names, in hexadecimal digits."""
+        """BLAKE2b-128 of the graph without its names, in hexadecimal."""
         whole = self.to_dict()
         whole.pop("name")
         for source in whole["sources"]:
@@ -266,8 +268,8 @@ def _hex(array: Array) -> str:
 
 
 def adam_scalars(step: int, rate: float, *, beta1: float = 0.9, beta2: float = 0.999) -> Array:
-    """(rate, 1 / (1 - beta1^step), 1 / (1 - beta2^step)) as adam_step takes them: computed in float64, rounded once. step
-    counts from 1."""
+    """Returns (rate, 1 / (1 - beta1^step), 1 / (1 - beta2^step)) for adam_step, computed in float64 and rounded once. step starts
+    at 1."""
     if isinstance(step, bool) or not isinstance(step, (int, np.integer)):
         raise TypeError(f"step is {step!r}, expected a whole number from 1")
     if step < 1:

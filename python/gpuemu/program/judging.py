@@ -1,4 +1,4 @@
-"""Judges what one op computed by its reference, with the judge of `gpuemu test`."""
+"""Judges the outputs of one op by its reference, with the judge of `gpuemu test`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from gpuemu.program.ops.references import Case
 from gpuemu.program.specs import Spec, is_float, wide
 from gpuemu.tensors import Array
 
-# Bits behind the point, and the least exponent of normal numbers.
+# Fraction bits, and the smallest exponent of normal numbers.
 FORMATS = {"float16": (10, -14), "bfloat16": (7, -126), "float32": (23, -126), "float64": (52, -1022)}
 
 
 @dataclass
 class Judgement:
     """The verdict on one output. failures: records of findings; share: the largest error as a share of the bound; expected: the
-    reference's values, not rounded; scale: the magnitudes that bound the error, None where the judge finds them."""
+    reference's values, not rounded; scale: the magnitudes that bound the error, None if the judge determines them."""
 
     name: str
     failures: list[dict[str, Any]]
@@ -72,7 +72,7 @@ def _scales(row: Primitive, case: Case) -> list[Array | None]:
 
 
 def _reference_of(case: Case, names: Sequence[str]) -> Callable[[int, dict[str, Array]], Array]:
-    """A function that computes one output again from changed inputs."""
+    """Returns a function that computes one output again from changed inputs."""
 
     def again(at: int, changed: dict[str, Array]) -> Array:
         arrays = [wide(changed[name], spec.dtype) if name in changed else array for name, array, spec in zip(names, case.arrays, case.specs)]
@@ -82,7 +82,8 @@ def _reference_of(case: Case, names: Sequence[str]) -> Callable[[int, dict[str, 
 
 
 def share(got: Array, want: Array, scale: Array | None, terms: int, dtype: str, tolerance: ToleranceConfig | None) -> float | None:
-    """The largest error as a share of the bound of docs/internals/validation.md, for the report; the judge decides."""
+    """Returns the largest error as a share of the bound of docs/internals/validation.md, for the report only; the judge
+    decides."""
     if not is_float(dtype) or not got.size:
         return None
     value, want = wide(got, dtype), np.asarray(want, np.float64)

@@ -1,4 +1,4 @@
-"""Lazy tensors on a device of this process."""
+"""Runs lazy tensors on a device of this process."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def tensor_of(held: runtime.Tensor | Block) -> runtime.Tensor:
-    """A value of this place as a tensor. Most results of a run are only ever read by the next one: they are memory with a layout until then."""
+    """Returns a value of this place as a tensor. Most results are read only by the next run; until they are needed as tensors,
+    they are memory with a layout."""
     if not isinstance(held, Block):
         return held
     made: runtime.Tensor = held.layout.over(device_memory(held, held.layout.nbytes, ""))
@@ -33,7 +34,8 @@ def tensor_of(held: runtime.Tensor | Block) -> runtime.Tensor:
 
 
 class LocalProgram:
-    """A bound program. prepared: its calls, once a run has gone through. An op that this process registered is called anew each time."""
+    """A bound program. prepared: its calls, after one complete run. Ops that this process registered are called anew each
+    time."""
 
     def __init__(self, device: runtime.Device, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> None:
         self.storage = Storage(plan, device, {**graph.constants, **graph.lowered_constants})
@@ -45,7 +47,7 @@ class LocalProgram:
         self.fixed = list({id(one._memory): one._memory._block for one in self.storage.roots.values()}.values())
 
     def prepare(self, lowered: list[dict[str, Any]], device: runtime.Device, plan: BindingPlan) -> None:
-        """REQUIRES: that all values have storage, as at the end of a run."""
+        """Prepares the calls. REQUIRES: all values have storage, as at the end of a run."""
         if any(registrations.op_named(one["op"]) is not None for one in lowered):
             return
         calls = PreparedCalls(device)
@@ -57,17 +59,17 @@ class LocalProgram:
 
 
 class LocalPlace(Place):
-    """A runtime.Device, opened at the first use, or the caller's."""
+    """A runtime.Device, opened at the first use, or a device of the caller."""
 
     def __init__(self, backend: str, device: Any, arch: str | None) -> None:
         self.device = device if isinstance(device, runtime.Device) else runtime.Device(backend, device, arch=arch)
         self.name = self.device.name
         self._last: LastRun | None = None
-        self._numbers: tuple[dict[Any, Lazy], dict[Any, Lazy]] = {}, {}  # Those of now, and of before the last run.
+        self._numbers: tuple[dict[Any, Lazy], dict[Any, Lazy]] = {}, {}  # Current numbers, and those used before the last run.
 
     @property
     def is_closed(self) -> bool:  # type: ignore[override]
-        """Whether the device is."""
+        """True if the device is closed."""
         return self.device.is_closed
 
     def put(self, array: Array, dtype: str) -> Any:
@@ -81,9 +83,9 @@ class LocalPlace(Place):
         return problem if self._last is None or not self.device.is_emulator else self._last.named(self, problem)
 
     def number(self, value: Any, dtype: str, make: Callable[[], Any]) -> Any:
-        """Numbers stay on the device until a run has not used them: a loop has the same ones in each step."""
+        """Keeps a number on the device until a run did not use it: the steps of a loop use the same numbers."""
         now, before = self._numbers
-        key = (dtype, value if value and value == value else repr(value))  # Not equal: the two zeros, and NaN.
+        key = (dtype, value if value and value == value else repr(value))  # Distinguishes the two zeros, and handles NaN.
         found = now.get(key)
         if found is None:
             found = now[key] = before.get(key) or make()
@@ -117,7 +119,7 @@ class LocalPlace(Place):
 
     def _repeat(self, program: LocalProgram, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
                 stream: Any) -> Mapping[int, Any]:  # fmt: skip
-        """A run with other sources and outputs than the one before it, and everything else the same."""
+        """Runs with sources and outputs other than those of the last run; everything else is the same."""
         assert program.prepared is not None
         addresses, blocks = {}, [*program.fixed]
         for vid, held in sources.items():

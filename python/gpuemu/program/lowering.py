@@ -1,4 +1,4 @@
-"""From ops of the IR to calls of built-in ops."""
+"""Lowers ops of the IR to calls of built-in ops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpuemu.program.ops.primitives import fields
 from gpuemu.program.values import GraphData, Node, Value
 
 def lower(graph: GraphData, passes: Sequence[str] = ()) -> list[dict[str, Any]]:
-    """The calls; graph.lowered_values, aliases and lowered_constants are those of this lowering."""
+    """Returns the calls and sets graph.lowered_values, aliases and lowered_constants."""
     if isinstance(passes, str) or not isinstance(passes, Sequence):
         raise TypeError(f"passes is {passes!r}, expected a list of names, as in ['fuse']")
     if passes:
@@ -65,7 +65,7 @@ def _lower_node(graph: GraphData, node: Node) -> list[dict[str, Any]]:
 
 
 def _number(graph: GraphData, node: Node, ref: Ref) -> None:
-    """Gives a value that lowering made the next vid."""
+    """Gives a value that was created by lowering the next vid."""
     if ref.vid is not None:
         return
     if ref.alias is not None:
@@ -85,9 +85,9 @@ def _vid(ref: Ref) -> int:
 
 
 def _insist_on_versions(graph: GraphData) -> None:
-    """No op reads a parameter's old content after its update: it has the storage of the new one."""
-    newest: dict[int, tuple[int, Node]] = {}  # First vid to the version that is there, and who wrote it.
-    base: dict[int, int] = {}  # A reshape to what it shares storage with.
+    """Checks that no op reads a parameter's old content after its update, which overwrites it."""
+    newest: dict[int, tuple[int, Node]] = {}  # First vid to the current version, and the node that wrote it.
+    base: dict[int, int] = {}  # A reshape to the value whose storage it shares.
     for node in graph.nodes:
         for given in node.inputs:
             vid = base.get(given, given)
@@ -104,7 +104,7 @@ def _insist_on_versions(graph: GraphData) -> None:
 
 
 def lowered_text(lowered: list[dict[str, Any]], graph: GraphData | None = None) -> str:
-    """One line for each call: its number, op, inputs and outputs, and the attributes that are not the default."""
+    """Returns one line for each call: its number, op, inputs and outputs, and the attributes that differ from the default."""
     lines = []
     for index, one in enumerate(lowered):
         told = [f"{name}={value}" for name, value in one["attrs"].items() if value != fields(one["op"]).get(name)]

@@ -1,4 +1,4 @@
-"""Ops that another libgpuemu computes, in a process of its own: one process has one library."""
+"""Runs ops with another libgpuemu in a separate process, because one process has one library."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ProcessEnded(runtime.UnsupportedError):
 
 
 class OtherLibrary:
-    """A process with a library and a device like `device`. Raises UnsupportedError where it does not start."""
+    """A process with a library and a device like `device`. Raises UnsupportedError if it does not start."""
 
     def __init__(self, path: Any, device: runtime.Device) -> None:
         self.path = os.fspath(path)
@@ -52,7 +52,7 @@ class OtherLibrary:
             pickle.dump((asked, registrations.news(self._registered)), self._process.stdin)
             self._process.stdin.flush()
         except BrokenPipeError:
-            pass  # Why it ended is what its answer says.
+            pass  # Its answer says why it ended.
         variant, made = self._answer()
         return variant, [_array(*one) for one in made]
 
@@ -85,8 +85,8 @@ def _array(data: bytes, shape: Sequence[int], dtype: str) -> Array:
 
 
 def _own_schema(op: str, told: int) -> int:
-    """The schema of this process for attributes that another one packed: each numbers its registered ops itself; the low eight bits
-    are the version."""
+    """Returns the schema id of this process for attributes packed by the other one: each process numbers its registered ops
+    itself; the low eight bits are the version."""
     own: int = runtime.op_info(op).schema.id
     return own & ~255 | told & 255
 
@@ -106,7 +106,7 @@ def _computed(device: runtime.Device, asked: Any) -> Any:
 
 def _serve(backend: str, index: str, arch: str) -> None:
     answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # What a kernel or library prints is no answer.
+    os.dup2(2, 1)  # Keeps output of kernels and libraries out of the answers.
 
     def answer(kind: str, *told: Any) -> None:
         pickle.dump((kind, *told), answers)

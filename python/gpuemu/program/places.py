@@ -1,4 +1,4 @@
-"""Where lazy tensors are computed: on the host, or on a device of this process."""
+"""The places where lazy tensors are computed: on the host, or on a device of this process."""
 
 from __future__ import annotations
 
@@ -14,42 +14,42 @@ from gpuemu.tensors import Array
 
 
 class Place:
-    """Executes bound programs and holds their results. `name`: as Tensor.device shows it."""
+    """Executes bound programs and holds their results. `name`: the value of Tensor.device."""
 
     name = ""
     is_closed = False
 
     def put(self, array: Array, dtype: str) -> Any:
-        """The array in memory of the place."""
+        """Returns the array in memory of the place."""
         raise NotImplementedError
 
     def get(self, held: Any) -> Array:
-        """A copy of what `put` or `run` gave."""
+        """Returns a copy of a value that `put` or `run` returned."""
         raise NotImplementedError
 
     def number(self, value: Any, dtype: str, make: Callable[[], Any]) -> Any:
-        """A number of a tensor's dtype as a value: what make() makes, or one that it made before."""
+        """Returns a number of a tensor's dtype as a value: a new one from make(), or an earlier one."""
         return make()
 
     def prepare(self, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan) -> Any:
-        """What is kept beside a plan for its runs."""
+        """Returns data that is kept with a plan for its runs."""
         return None
 
     def run(self, program: Any, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
             each: Callable[[int], None] | None) -> Mapping[int, Any]:  # fmt: skip
-        """What the outputs of the graph are, by vid."""
+        """Returns the outputs of the graph, by vid."""
         raise NotImplementedError
 
     def named(self, problem: KernelError) -> KernelError:
-        """The fault that get() raised, with the op of the last run that it is of. REQUIRES: the lock of tapes is held."""
+        """Adds to a fault raised by get() the op of the last run that caused it. REQUIRES: the lock of tapes is held."""
         return problem
 
     def close(self) -> None:
-        """Releases what the place holds."""
+        """Releases the values of the place."""
 
 
 class HostPlace(Place):
-    """References with NumPy, each result rounded once. No device and no library."""
+    """Runs references with NumPy and rounds each result once. Needs no device and no library."""
 
     name = "numpy"
 
@@ -67,7 +67,7 @@ class HostPlace(Place):
 
 
 def insist_one(kind: str, places: Sequence[Place]) -> Place:
-    """The place of an op's operands. Raises BackendError where there are two."""
+    """Returns the place of an op's operands. Raises BackendError if there are two."""
     for one in places[1:]:
         if one is places[0]:
             continue

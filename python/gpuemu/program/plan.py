@@ -1,4 +1,4 @@
-"""Where each value of a lowered program lies: its role, its lifetime, its place in the workspace."""
+"""Plans the storage of each value of a lowered program: its role, its lifetime, its offset in the workspace."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from gpuemu.program.specs import Spec
 from gpuemu.program.values import GraphData
 
 Lifetime = tuple[int, int]
-ENOUGH = 1.25  # Of the lower bound; packings are tried until one is as good.
+ENOUGH = 1.25  # Packings are tried until one is within this factor of the lower bound.
 
 
 class Slot(NamedTuple):
-    """Bytes of the workspace."""
+    """A range of bytes of the workspace."""
 
     offset: int
     nbytes: int
@@ -24,9 +24,9 @@ class Slot(NamedTuple):
 
 @dataclass
 class BindingPlan:
-    """roles: of every value; aliases: a value to the one whose storage it shares; lifetimes: first and last op of what lies in the
-    workspace; slots: where. workspace_bytes_unshared: what it takes without reuse; peak_live_bytes: the most that is alive at
-    one op, which no packing can go below."""
+    """roles: of every value; aliases: a value to the one whose storage it shares; lifetimes: first and last op of values in the
+    workspace; slots: their places. workspace_bytes_unshared: the size without reuse; peak_live_bytes: the largest sum of bytes
+    alive at one op, a lower bound for every packing."""
 
     specs: dict[int, Spec] = field(repr=False)
     roles: dict[int, str] = field(default_factory=dict)
@@ -41,13 +41,13 @@ class BindingPlan:
     scratch_bytes: int = 0
 
     def storage(self, vid: int) -> int:
-        """The value in whose storage a value lies."""
+        """Returns the value whose storage a value uses."""
         while vid in self.aliases:
             vid = self.aliases[vid]
         return vid
 
     def text(self) -> str:
-        """One line for each value."""
+        """Returns one line for each value."""
         lines = []
         for vid, role in self.roles.items():
             if vid in self.aliases:
@@ -65,7 +65,7 @@ class BindingPlan:
         return self.text()
 
     def to_json(self) -> str:
-        """All of it, keys sorted."""
+        """Returns the whole plan with sorted keys."""
         whole = {"roles": self.roles, "aliases": self.aliases, "lifetimes": self.lifetimes, "slots": {vid: list(one) for vid, one in self.slots.items()},
                  "alignment": self.alignment, "workspace_bytes": self.workspace_bytes, "workspace_bytes_unshared": self.workspace_bytes_unshared,
                  "peak_live_bytes": self.peak_live_bytes, "scratch_bytes": self.scratch_bytes}  # fmt: skip
@@ -73,7 +73,7 @@ class BindingPlan:
 
 
 def bind(graph: GraphData, lowered: list[dict[str, Any]], *, reuse: bool = True, alignment: int = 256) -> BindingPlan:
-    """A plan of a graph and what it was lowered to last."""
+    """Plans a graph and its last lowering."""
     if not isinstance(lowered, (list, tuple)) or not all(isinstance(one, Mapping) and {"inputs", "outputs"} <= one.keys() for one in lowered):
         raise TypeError("lowered is not what lower() of the graph returns: a list of dicts with op, inputs, outputs, attrs and node")
     if isinstance(alignment, bool) or not isinstance(alignment, int):
@@ -86,7 +86,7 @@ def bind(graph: GraphData, lowered: list[dict[str, Any]], *, reuse: bool = True,
     plan.roles = {one.vid: one.role for one in values}
     for vid in graph.outputs.values():
         plan.roles[plan.storage(vid)] = plan.roles[vid] = "output"
-    for vid in plan.aliases:  # A reshape has the role of what it shares storage with.
+    for vid in plan.aliases:  # A reshape has the role of the value whose storage it shares.
         plan.roles[vid] = plan.roles[plan.storage(vid)]
     written = {vid for one in lowered for vid in one["outputs"]} | {one.vid for one in values if one.producer is None}
     for vid in [vid for vid in plan.roles if plan.storage(vid) not in written]:
@@ -106,7 +106,8 @@ def _aligned(size: int, alignment: int) -> int:
 
 
 def _lifetimes(plan: BindingPlan, lowered: list[dict[str, Any]]) -> dict[int, Lifetime]:
-    """Of the roots of the workspace: from the op that writes to the last one that reads, through any alias."""
+    """Returns the lifetimes of the roots in the workspace: from the op that writes to the last one that reads, including reads
+    through aliases."""
     found: dict[int, Lifetime] = {}
     for index, one in enumerate(lowered):
         for vid in (*one["inputs"], *one["outputs"]):
@@ -117,7 +118,7 @@ def _lifetimes(plan: BindingPlan, lowered: list[dict[str, Any]]) -> dict[int, Li
 
 
 def peak(sizes: Mapping[int, int], lifetimes: Mapping[int, Lifetime]) -> int:
-    """The largest sum of sizes that are alive at one op."""
+    """Returns the largest sum of sizes that are alive at one op."""
     changes: dict[int, int] = {}
     for vid, (first, last) in lifetimes.items():
         changes[first] = changes.get(first, 0) + sizes[vid]
@@ -141,7 +142,8 @@ def _apart(sizes: Mapping[int, int], alignment: int) -> dict[int, int]:
 
 
 def pack(sizes: Mapping[int, int], lifetimes: Mapping[int, Lifetime], alignment: int) -> dict[int, int]:
-    """Offsets: values in several orders, each at the lowest place that is free for its lifetime; the best of the orders."""
+    """Returns offsets: tries several orders, placing each value at the lowest offset that is free for its lifetime, and takes the
+    best."""
     bound = ENOUGH * peak(sizes, lifetimes)
     length = {vid: last - first + 1 for vid, (first, last) in lifetimes.items()}
     orders = (lambda vid: (-sizes[vid], lifetimes[vid]), lambda vid: (-length[vid], -sizes[vid], vid), lambda vid: (lifetimes[vid], vid),

@@ -1,4 +1,4 @@
-"""What a check of a program found."""
+"""The findings of a program's check."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from gpuemu.device.places import Place
 from gpuemu.program.errors import ProgramCheckError
 
-# What reports call the findings of a device (runtime/device/device_findings.def; a test compares).
+# Names in reports for the findings of a device (runtime/device/device_findings.def; a test compares them).
 KINDS = {
     "out_of_bounds": "OutOfBounds", "misaligned": "Misaligned", "uninitialized": "UninitializedRead", "division_by_zero": "DivisionByZero",
     "race_shared": "DataRace", "race_warp": "DataRace", "race_global": "DataRace", "race_async": "DataRace",
@@ -23,8 +23,8 @@ REPLAY_DIFFERS = "ReplayDiffers"
 
 @dataclass
 class ProgramFinding:
-    """One thing that is wrong. index: of the lowered op, -1 where it is of the whole replay; node: of the graph; output, vid:
-    which value; element: flat; where: file and line of the program that wrote the op."""
+    """One fault. index: of the lowered op, -1 for the whole replay; node: of the graph; output, vid: the value; element: flat
+    index; where: file and line of the program that wrote the op."""
 
     index: int
     node: int
@@ -42,7 +42,7 @@ class ProgramFinding:
     where: str = ""
 
     def text(self) -> str:
-        """Where and what, in two or three lines."""
+        """Describes the fault in two or three lines."""
         named = f"op {self.index}, {self.op}" if self.index >= 0 else "the replay"
         lines = [f"{named}{f' ({self.variant})' if self.variant else ''}{f', {self.output}' if self.output else ''}: {self.kind}", f"  {self.message}"]
         if self.source_file:
@@ -52,7 +52,7 @@ class ProgramFinding:
 
 @dataclass
 class CheckedOp:
-    """One op that was run. largest_error: as a share of its bound; above 1 it is wrong. None where values were not compared."""
+    """One op that was run. largest_error: as a share of its bound; above 1 it is wrong. None if values were not compared."""
 
     index: int
     op: str
@@ -62,7 +62,7 @@ class CheckedOp:
 
 @dataclass
 class ProgramReport:
-    """findings: in the order of the program; unchecked: ops that ran and have no reference; reproducer: a folder."""
+    """findings: in program order; unchecked: ops that ran and have no reference; reproducer: a folder."""
 
     ops: list[CheckedOp] = field(default_factory=list)
     findings: list[ProgramFinding] = field(default_factory=list)
@@ -75,17 +75,17 @@ class ProgramReport:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong in what was checked, and something was."""
+        """True if something was checked and nothing is wrong."""
         return not self.findings and self.ops_checked > 0
 
     @property
     def first(self) -> ProgramFinding | None:
-        """The first in program order."""
+        """The first finding in program order."""
         return self.findings[0] if self.findings else None
 
     @property
     def ops_checked(self) -> int:
-        """Ops that were run and judged."""
+        """Number of ops that were run and judged."""
         return len(self.ops) - len(self.unchecked)
 
     def text(self) -> str:
@@ -107,17 +107,17 @@ class ProgramReport:
         return program_html(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """Returns the whole report, for JSON."""
         whole = asdict(self)
         return {**whole, "passed": self.passed, "ops_checked": self.ops_checked, "first": whole["findings"][0] if self.findings else None}
 
     def raise_on_failure(self) -> None:
-        """Raises ProgramCheckError where something is wrong, or nothing was checked."""
+        """Raises ProgramCheckError if something is wrong, or nothing was checked."""
         if not self.passed:
             raise ProgramCheckError(self)
 
 
 def of_places(places: Sequence[Place], **op: Any) -> list[ProgramFinding]:
-    """What a device saw, without its notes."""
+    """Converts findings of a device, without its notes."""
     return [ProgramFinding(output="", vid=None, kind=KINDS.get(one.kind, "DeviceFault"), message=one.message, source_file=one.file,
                            source_line=one.line, **op) for one in places if not one.is_note]  # fmt: skip

@@ -1,5 +1,5 @@
-"""Runs the op of a reproducer alone, as `gpuemu reproduce FOLDER` does. With --exit-code, 1: still wrong, 0: right now; 3: cannot
-run here."""
+"""Runs the op of a reproducer alone, for `gpuemu reproduce FOLDER`. With --exit-code, 1: still wrong, 0: now right; 3: cannot run
+here."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ PASSES, FAILS, CANNOT_RUN = 0, 1, 3
 
 
 def reproduce(folder: Any) -> list[ProgramFinding]:
-    """Runs the op of a reproducer on the emulator; what is wrong now. Raises what op_call raises where it cannot run."""
+    """Runs the op of a reproducer on the emulator; returns what is wrong. Raises the error of op_call if the op cannot run."""
     home = pathlib.Path(folder)
     case = _case_of(home)
     specs, outputs = ([Spec(tuple(one["shape"]), one["dtype"]) for one in case[side]] for side in ("inputs", "outputs"))
     inputs = [np.load(home / "inputs" / f"{one['name']}.npy") for one in case["inputs"]]
     known = {"index": 0, "node": 0, "op": case["op"], "variant": case["variant"], "where": str(home)}
     with _declared(case), runtime.Device(case["device"]["backend"], arch=case["device"]["arch"] if case["device"]["backend"] == "emulator" else None) as device:
-        row = primitives.row(case["op"])  # Findings name memory as the op names its operands.
+        row = primitives.row(case["op"])  # Findings name memory by the op's operand names.
         given = [device.tensor(array, dtype=spec.dtype, name=name) for name, array, spec in zip(row.inputs, inputs, specs)]
         held = [one.numpy() for one in given]
         into = {output: given[at] for at, output in case["in_place"]}
@@ -88,7 +88,8 @@ def _tolerance_of(case: Mapping[str, Any]) -> ToleranceConfig | None:
 
 def _judged(home: pathlib.Path, case: Mapping[str, Any], held: Sequence[Array], specs: Sequence[Spec], got: Sequence[Array],
             outputs: Sequence[Spec]) -> list[Judgement]:  # fmt: skip
-    """Judges by the op's reference. For an op that the program had registered, and behind a bisection, uses the stored outputs, if any."""
+    """Judges by the op's reference. Uses the stored outputs, if any, for an op that the program had registered, and after a
+    bisection."""
     tolerance = _tolerance_of(case)
     if "declared" not in case and case.get("reference") != STORED:
         return judging.judged(case["op"], held, specs, got, outputs, case["attrs"], tolerance)
@@ -100,7 +101,7 @@ def _judged(home: pathlib.Path, case: Mapping[str, Any], held: Sequence[Array], 
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The command that the README of a reproducer names."""
+    """Runs the command that the README of a reproducer names."""
     parser = argparse.ArgumentParser("gpuemu reproduce")
     parser.add_argument("folder", metavar="FOLDER")
     parser.add_argument("--exit-code", action="store_true")
@@ -108,7 +109,7 @@ def main(arguments: Sequence[str]) -> int:
     chosen = parser.parse_args(arguments)
     try:
         found = reproduce(chosen.folder)
-    except Exception as problem:  # Whatever it is, the op was not judged.
+    except Exception as problem:  # Whatever the error, the op was not judged.
         print(f"gpuemu reproduce: cannot run {chosen.folder}: {type(problem).__name__}: {problem}", file=sys.stderr)
         return CANNOT_RUN
     if chosen.format == "json":

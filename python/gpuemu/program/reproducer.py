@@ -41,7 +41,7 @@ Exit code 1: still wrong, 0: right now, 3: cannot run here. It needs Python 3 wi
 
 
 def default_folder(seed: int) -> pathlib.Path:
-    """Where a reproducer goes without save=: under the daemon's database, else in the working directory."""
+    """Returns the folder of a reproducer without save=: in the folder of the daemon's database, else in the working directory."""
     return pathlib.Path(os.environ.get("GPUEMU_DB") or ".") / f"program-{seed}"
 
 
@@ -101,7 +101,7 @@ def write(save: Any, seed: int, device: runtime.Device, wrong: WrongOp) -> str:
 
 
 def _write_scales(folder: pathlib.Path, judgements: Sequence[Judgement]) -> None:
-    """Stores the error scales of a registered op: they come from a function of the program, which the reproducer does not have."""
+    """Stores the error scales of a registered op: a function of the program computes them, which the reproducer does not have."""
     for one in judgements:
         if one.scale is not None:
             (folder / "scales").mkdir(exist_ok=True)
@@ -109,10 +109,11 @@ def _write_scales(folder: pathlib.Path, judgements: Sequence[Judgement]) -> None
 
 
 def _write_kernel(folder: pathlib.Path, device: runtime.Device, op: str, variant: str) -> dict[str, Any] | None:
-    """The source of the kernel beside the case, and what registers it again; a built-in one is the library's, its text is to be read."""
+    """Writes the source of the kernel, and for a registered kernel the data to register it again. The text of a built-in kernel
+    is only for reading."""
     entry = registrations.kernel_named(device, op, variant)
     if entry is None:
-        with contextlib.suppress(DeviceError):  # A library of NVIDIA has no text, and a kernel that did not start no name.
+        with contextlib.suppress(DeviceError):  # A library of NVIDIA has no text, and a kernel that did not start has no name.
             (folder / "kernel.ptx").write_text(calling.variant_source(op, variant, device))
         return None
     described = dict(entry.described)

@@ -22,44 +22,46 @@ from gpuemu.program.workers import WorkerPlace
 
 
 class Executor(PlainExecutor):
-    """A graph with storage on a device of this process. Parameters begin as zeros; inputs and metas are set before a run. It
-    computes nothing itself: a run is one runtime.op_call for each lowered op."""
+    """A graph with storage on a device of this process. Parameters start as zeros; inputs and metas are set before a run. A run
+    is one runtime.op_call for each lowered op."""
 
     def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
               save: Any = None) -> ProgramReport:  # fmt: skip
-        """Runs op by op on storage of its own and judges what each op makes of what the device computed. Nothing of the executor
-        changes. tolerance: a ToleranceConfig, or a dict of them by op; save: the folder of the reproducer."""
+        """Runs op by op on separate storage and judges each op on the inputs that the device computed. The executor does not
+        change. tolerance: a ToleranceConfig, or a dict of them by op; save: the folder of the reproducer."""
         with self._lock:
             return checking.checker_of(self, inputs, reference, tolerance, stop_at_first, save).report
 
     def bisect(self, *, variants: Any = None, libraries: Any = None, policies: Any = None, inputs: Mapping[str, Any] | None = None,
                exact: bool = False) -> BisectReport:  # fmt: skip
-        """The first op whose outputs differ beyond its bound, with exact in a bit, between two sides: a pair of dicts op to variant,
-        or of policies. Every op runs on both, on what side a has computed before it. Nothing of the executor changes."""
+        """Returns the first op whose outputs differ beyond its bound (with exact, in any bit) between two sides: a pair of dicts
+        from op to variant, or of policies. Every op runs on both sides, on the inputs that side a computed. The executor does not
+        change."""
         with self._lock:
             return bisecting.bisect(self, bisecting.sides_of(variants, libraries, policies), inputs, exact)
 
     def capture(self, *, stream: Any = None) -> Replay:
-        """The calls as one piece of work. Nothing runs and no value changes."""
+        """Captures the calls as one piece of work. Nothing runs and no value changes."""
         with self._lock:
             self._is_captured = True
             return Replay(self, self._capture(stream))
 
 
 class Replay(PlainReplay):
-    """A captured run. It reads inputs and metas as they are when it is launched."""
+    """A captured run. It reads inputs and metas when it is launched."""
 
     def check(self, inputs: Mapping[str, Any] | None = None, *, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
               save: Any = None) -> ProgramReport:  # fmt: skip
-        """As Executor.check, and the captured graph is launched once, whose values have the bits of those computed op by op."""
+        """Like Executor.check, and also launches the captured graph once, whose values must be bit-identical to those computed op
+        by op."""
         with self._executor._lock:
             return checking.check_replay(self, inputs, reference, tolerance, stop_at_first, save)
 
 
 def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = "numpy", tolerance: Any = None, stop_at_first: bool = True,
           save: Any = None) -> ProgramReport:  # fmt: skip
-    """Checks what lazy tensors are still to be computed from, an Executor, a Replay, or an IRGraph on the current device. Of the last
-    three inputs may also stand second, as in Executor.check."""
+    """Checks the pending ops of lazy tensors, an Executor, a Replay, or an IRGraph on the current device. For the last three,
+    inputs may be the second argument, as in Executor.check."""
     options: dict[str, Any] = {"reference": reference, "tolerance": tolerance, "stop_at_first": stop_at_first, "save": save}
     if len(what) == 2 and inputs is None and isinstance(what[0], (Executor, Replay, IRGraph)) and isinstance(what[1], (Mapping, type(None))):
         inputs, what = what[1], what[:1]
@@ -86,7 +88,7 @@ def check(*what: Any, inputs: Mapping[str, Any] | None = None, reference: str = 
 
 
 def _device_of(place: Place) -> runtime.Device:
-    """The device of this process on which to check tensors of a place, even those of a worker."""
+    """Returns the device of this process for checking tensors of a place, including those of a worker."""
     if isinstance(place, LocalPlace):
         return place.device
     if not isinstance(place, WorkerPlace):

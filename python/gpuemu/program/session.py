@@ -1,4 +1,4 @@
-"""The settings of the process: where new tensors are computed, the seed, what is told."""
+"""The settings of the process: where new tensors are computed, the seed, the verbosity."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ VERBOSITY_MAX = 3
 
 
 class Session:
-    """Settings of the process, all under one lock."""
+    """Settings of the process, all guarded by one lock."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.reset()
 
     def reset(self) -> None:
-        """As at the start of the process."""
+        """Restores the settings of a new process."""
         self.backend: tuple[str, Any, bool, str | None] = ("auto", 0, False, None)
         self.seed: int | None = None
         self.drawn = 0
 
     def place(self) -> Place:
-        """Where new tensors are computed."""
+        """Returns the place where new tensors are computed."""
         traced = TAPE.tracing.place
         if traced is not None:
             return traced
@@ -41,7 +41,7 @@ class Session:
             return backends.place_of(*self.backend)
 
     def next_draw(self) -> tuple[int, int]:
-        """The seed, and the number of this random tensor."""
+        """Returns the seed, and the number of this random tensor."""
         with self.lock:
             if self.seed is None:
                 self.seed = secrets.randbits(64)
@@ -53,7 +53,7 @@ SESSION = Session()
 
 
 def _is_device(value: Any) -> bool:
-    """Whether it is a runtime.Device; nothing is loaded for what is a number."""
+    """True for a runtime.Device. Does not load the module to check a number."""
     if isinstance(value, int):
         return False
     from gpuemu import runtime
@@ -62,8 +62,8 @@ def _is_device(value: Any) -> bool:
 
 
 def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, arch: str | None = None) -> None:
-    """Where tensors that are made from now on are computed. "numpy": references on the host. local: in this process, through
-    gpuemu.runtime; else by the daemon, so that a faulting kernel fails only its op and not the program. device: an index, or with local a
+    """Selects where new tensors are computed. "numpy": by references on the host. local: in this process, through gpuemu.runtime;
+    otherwise by the daemon, so that a faulting kernel fails only its op and not the program. device: an index, or with local a
     runtime.Device."""
     if not isinstance(backend, str) or not (arch is None or isinstance(arch, str)):
         what, value = ("arch", arch) if isinstance(backend, str) else ("backend", backend)
@@ -77,25 +77,26 @@ def set_backend(backend: str = "auto", *, device: Any = 0, local: bool = False, 
 
 
 def set_verbosity(level: int) -> None:
-    """What is told on standard error: 0 nothing, 1 connections and fallbacks, 2 a line for each execution, 3 one for each op."""
+    """Sets the output on standard error: 0 nothing, 1 connections and fallbacks, 2 a line for each execution, 3 one for each
+    op."""
     if isinstance(level, bool) or level not in range(VERBOSITY_MAX + 1):
         raise ValueError(f"the level is {level!r}, expected 0 to {VERBOSITY_MAX}")
     TAPE.verbosity = level
 
 
 def manual_seed(seed: int) -> None:
-    """The seed of random tensors of this process; the next one is number 0."""
+    """Sets the seed of random tensors of this process; the next one is number 0."""
     with SESSION.lock:
         SESSION.seed, SESSION.drawn = arguments.seed(seed), 0
 
 
 def flush() -> None:
-    """Computes everything pending that a live tensor needs."""
+    """Computes all pending ops that a live tensor needs."""
     TAPE.execute()
 
 
 def reset() -> None:
-    """Forgets the seed, the backend and the plans, and ends the session with the daemon."""
+    """Resets the seed, the backend and the plans, and ends the session with the daemon."""
     with LOCK, SESSION.lock:
         SESSION.reset()
         TAPE.clear()
@@ -104,15 +105,15 @@ def reset() -> None:
 
 
 def last_run() -> Run | None:
-    """What was executed last: graph, lowered ops, plan, milliseconds."""
+    """Returns the last execution: graph, lowered ops, plan, milliseconds."""
     return TAPE.last
 
 
 def connect(address: Any = None, *, host: str | None = None, port: int | None = None, token_file: Any = None, start: bool | None = None) -> None:
-    """Begins a session with the daemon now instead of at the first op that must run. address: the path of its socket, by default as
-    gpuemu.Client has it; start: whether a daemon is started where none answers, by default only without an address.
-    host, port: where a daemon of another machine listens (daemon.listen), by TLS; token_file: its token (by default $GPUEMU_TOKEN_FILE),
-    beside which lie ca.pem, worker.pem and worker.key, as `gpuemu daemon certs` makes them. Raises gpuemu.ConnectionError."""
+    """Opens a session with the daemon now and not at the first op that must run. address: the path of its socket, by default that
+    of gpuemu.Client; start: whether a daemon is started when none answers, by default only without an address. host, port: the
+    address of a daemon on another machine (daemon.listen), for TLS; token_file: its token (by default $GPUEMU_TOKEN_FILE), in a
+    folder with ca.pem, worker.pem and worker.key, as `gpuemu daemon certs` creates them. Raises gpuemu.ConnectionError."""
     if not (address is None or isinstance(address, (str, os.PathLike))):
         raise TypeError(f"connect: address is of type {type(address).__name__}, expected the path of a socket")
     where = None if address is None else os.fspath(address)
@@ -134,15 +135,16 @@ def connect(address: Any = None, *, host: str | None = None, port: int | None = 
 
 
 def disconnect() -> None:
-    """Ends the session with the daemon, and workers, and frees what they hold. Reading one of their tensors that was not read before raises
-    ReleasedError."""
+    """Ends the session with the daemon, and workers, and frees their values. Reading one of their tensors that was not read
+    before raises ReleasedError."""
     with LOCK:
         TAPE.clear()
         backends.close_remote()
 
 
 def connection() -> Connection | None:
-    """What runs the ops of the current backend (address, session, started); None before the first op and behind disconnect()."""
+    """Returns the connection that runs the ops of the current backend (address, session, started); None before the first op and
+    after disconnect()."""
     with SESSION.lock:
         backend, device, local, arch = SESSION.backend
     place = None if local or backend == "numpy" else backends.place_of(backend, device, local, arch)

@@ -1,4 +1,5 @@
-"""What an op would compute without any rounding: its own kernel, followed by the emulator with exact values beside the rounded ones."""
+"""Computes the outputs of an op without rounding: the emulator runs the op's own kernel and computes exact values beside the
+rounded ones."""
 
 from __future__ import annotations
 
@@ -15,19 +16,19 @@ from gpuemu.tensors import Array
 
 
 def emulator_like(device: runtime.Device) -> runtime.Device:
-    """The device itself where it is an emulator, else an emulator of its architecture, which the caller closes."""
+    """Returns the device if it is an emulator, else a new emulator of its architecture, which the caller closes."""
     return device if device.is_emulator else runtime.Device("emulator", arch=device.info.architecture)
 
 
 def in_place(one: Mapping[str, Any], storage: Any) -> dict[int, int]:
-    """Which input an output takes the place of, both by number. storage: the root of a vid."""
+    """Maps each output that overwrites an input to that input, both by number. storage: the root of a vid."""
     return {j: i for i, given in enumerate(one["inputs"]) for j, made in enumerate(one["outputs"]) if storage(given) == storage(made)}
 
 
 def exact(device: runtime.Device, op: str, variant: str | None, attrs: Mapping[str, Any], inputs: Sequence[Array], specs: Sequence[Spec],
           outputs: Sequence[Spec], into: Mapping[int, int]) -> list[Array]:  # fmt: skip
-    """The outputs without rounding, floats as float64. into: outputs that take the place of an input. Raises UnsupportedError where
-    a library computes."""
+    """Returns the outputs without rounding, floats as float64. into: outputs that overwrite an input. Raises UnsupportedError if
+    a library computes the op."""
     given = [device.tensor(array, dtype=spec.dtype) for array, spec in zip(inputs, specs)]
     made = [given[into[j]] if j in into else device.empty(spec.shape, spec.dtype) for j, spec in enumerate(outputs)]
     schema, packed = primitives.packed(op, attrs)
@@ -39,7 +40,7 @@ def exact(device: runtime.Device, op: str, variant: str | None, attrs: Mapping[s
 
 
 def _without_rounding(computed: Array, spec: Spec, told: Any) -> Array:
-    """Elements that no float instruction made are as they were computed: they were only moved."""
+    """Returns the exact values. Elements that no float instruction computed were only moved and keep the computed value."""
     if told is None or not is_float(spec.dtype):
         return computed
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Shapes and dtypes of values, and how NumPy holds the values of a dtype."""
+"""Shapes and dtypes of values, and how NumPy stores the values of a dtype."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from gpuemu.program.errors import DTypeError, ShapeError
 from gpuemu.tensors import Array
 
 FLOATS = tuple(name for name, row in dtypes_generated.TABLE.items() if row.kind == "float")
-AXES_MAX = 4  # Axes that the arithmetic kernels take.
-RANK_MAX = 16  # Axes of a value, as common/base/limits.h has it.
+AXES_MAX = 4  # Most axes of the arithmetic kernels.
+RANK_MAX = 16  # Most axes of a value, as in common/base/limits.h.
 ELEMENTS_MAX = 2**60
 
 
 class Spec(NamedTuple):
-    """What is known of a value before it is computed."""
+    """Shape and dtype of a value, known before it is computed."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -30,12 +30,12 @@ class Spec(NamedTuple):
 
     @property
     def spec(self) -> Spec:
-        """Itself: where the shape alone counts it stands for a value."""
+        """Returns itself, so that a spec can replace a value of which only the shape is needed."""
         return self
 
     @property
     def elements(self) -> int:
-        """Elements."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
@@ -50,8 +50,8 @@ def spec_list(outputs: Iterable[Any]) -> list[Spec]:
 
 
 def dtype_of(value: Any) -> str:
-    """A dtype's name, checked. Raises DTypeError."""
-    if value is None:  # NumPy takes it for float64.
+    """Returns a dtype's name after checking it. Raises DTypeError."""
+    if value is None:  # NumPy would read it as float64.
         raise DTypeError("dtype is None, expected a name such as 'float32'")
     try:
         name = value if isinstance(value, str) else getattr(value, "name", None) or np.dtype(value).name
@@ -63,7 +63,8 @@ def dtype_of(value: Any) -> str:
 
 
 def shape_of(value: Any, what: str = "shape") -> tuple[int, ...]:
-    """Sizes, checked; a number is one of one axis. Raises TypeError for what is no shape, ShapeError for a size below 0."""
+    """Returns checked sizes; a number is a shape of one axis. Raises TypeError for a value that is not a shape, ShapeError for a
+    size below 0."""
     if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
         value = (value,)
     if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
@@ -83,12 +84,12 @@ def shape_of(value: Any, what: str = "shape") -> tuple[int, ...]:
 
 
 def is_float(dtype: str) -> bool:
-    """Whether values of the dtype are rounded."""
+    """True if values of the dtype are rounded."""
     return dtype in FLOATS
 
 
 def broadcast(op: str, a: Spec, b: Spec) -> tuple[int, ...]:
-    """The shape of both together, as NumPy has it. Raises ShapeError."""
+    """Returns the broadcast shape of both, with NumPy's rules. Raises ShapeError."""
     try:
         shape = np.broadcast_shapes(a.shape, b.shape)
     except ValueError:
@@ -99,12 +100,12 @@ def broadcast(op: str, a: Spec, b: Spec) -> tuple[int, ...]:
 
 
 def text(shape: Sequence[int]) -> str:
-    """A shape as messages show it."""
+    """Formats a shape for messages."""
     return "[" + ", ".join(str(size) for size in shape) + "]"
 
 
 def axis_of(op: str, axis: Any, shape: Sequence[int]) -> int:
-    """An axis counted from 0. Raises ShapeError."""
+    """Returns an axis counted from 0. Raises ShapeError."""
     if isinstance(axis, bool) or not isinstance(axis, (int, np.integer)):
         raise TypeError(f"{op}: axis is {axis!r}, expected a whole number")
     if not shape:
@@ -115,28 +116,28 @@ def axis_of(op: str, axis: Any, shape: Sequence[int]) -> int:
 
 
 def number_of(what: str, value: Any) -> float:
-    """A Python or NumPy number as a float. Raises TypeError, which begins with `what`."""
+    """Returns a Python or NumPy number as a float. Raises TypeError with a message that begins with `what`."""
     if isinstance(value, (str, bytes)) or not hasattr(value, "__float__"):
         raise TypeError(f"{what} is {value!r}, expected a number")
     return float(value)
 
 
 def storage_dtype(dtype: str) -> np.dtype[Any]:
-    """NumPy's type of the dtype's elements: of bfloat16 that of ml_dtypes where it is installed, else uint16 patterns."""
+    """Returns NumPy's type for elements of the dtype: for bfloat16 that of ml_dtypes if installed, else uint16 bits."""
     if dtype == "bfloat16":
         return tensors.bfloat16() or np.dtype(np.uint16)
     return np.dtype(dtype)
 
 
 def wide(array: Array, dtype: str) -> Array:
-    """Floats as float64, everything else as it is."""
+    """Returns floats as float64, everything else unchanged."""
     if dtype == "bfloat16":
         return rounding.bfloat16_values(array.view(np.uint16)).reshape(array.shape)
     return array.astype(np.float64) if is_float(dtype) else array
 
 
 def rounded(values: Array, dtype: str) -> Array:
-    """float64 values or integers rounded once to the dtype: a new array. Integers wrap around."""
+    """Rounds float64 values or integers once to the dtype; returns a new array. Integers wrap around."""
     values = np.asarray(values)
     if is_float(dtype):
         made = rounding.cast(np.ascontiguousarray(values, dtype=np.float64), dtype).reshape(values.shape)
@@ -145,8 +146,8 @@ def rounded(values: Array, dtype: str) -> Array:
 
 
 def as_stored(data: Any, dtype: str | None, what: str) -> tuple[Array, str]:
-    """A packed copy of any array, nested list or number in the dtype's own elements, and the dtype. Without one Python floats
-    become float32, everything else keeps its own."""
+    """Returns a packed copy of any array, nested list or number with the dtype's elements, and the dtype. Without a dtype Python
+    floats become float32, and everything else keeps its own."""
     plain = isinstance(data, (int, float, list, tuple)) and not hasattr(data, "dtype")
     try:
         array = tensors.as_array(data, what)
@@ -157,7 +158,7 @@ def as_stored(data: Any, dtype: str | None, what: str) -> tuple[Array, str]:
     kind = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
     wanted = dtype_of(dtype) if dtype is not None else "float32" if plain and array.dtype.kind == "f" else dtype_of(kind)
     if wanted == "bfloat16" and kind == "uint16" and tensors.bfloat16() is None:
-        return np.array(array, np.uint16, order="C"), wanted  # Without ml_dtypes patterns are how bfloat16 is held.
+        return np.array(array, np.uint16, order="C"), wanted  # Without ml_dtypes, bfloat16 is stored as uint16 bits.
     if kind == wanted:
         return np.array(array, dtype=storage_dtype(wanted), order="C"), wanted
     if is_float(wanted):

@@ -13,7 +13,8 @@ from gpuemu.tensors import Array
 
 
 class Storage:
-    """A tensor for each value: of its own, or in the one workspace, as the plan says. Constants are copied in at once."""
+    """A tensor for each value: in separate memory, or in the shared workspace, according to the plan. Constants are copied at
+    once."""
 
     def __init__(self, plan: BindingPlan, device: runtime.Device, constants: Mapping[int, Array]) -> None:
         self.plan, self.device = plan, device
@@ -30,25 +31,25 @@ class Storage:
         return Tensor._made(self._workspace, self._workspace.address + offset, spec.shape, packed_strides(spec.shape), spec.dtype)
 
     def put(self, vid: int, tensor: Tensor) -> None:
-        """The storage of a value and of all that share it."""
+        """Sets the storage of a value and of all values that share it."""
         self.roots[vid] = tensor
         self._views.clear()
 
     def drop(self, vids: Iterable[int]) -> None:
-        """Forgets the storage of values."""
+        """Releases the storage of values."""
         for vid in vids:
             self.roots.pop(vid, None)
         self._views.clear()
 
     def allocate(self, vid: int, *, zeros: bool = False) -> Tensor:
-        """Memory of its own for a value."""
+        """Allocates separate memory for a value."""
         spec, name = self.plan.specs[vid], self.plan.names.get(vid, "")
         made: Tensor = (self.device.zeros if zeros else self.device.empty)(spec.shape, spec.dtype, name=name)
         self.put(vid, made)
         return made
 
     def tensor(self, vid: int) -> Tensor:
-        """The tensor of a value."""
+        """Returns the tensor of a value."""
         root = self.plan.storage(vid)
         if root == vid:
             return self.roots[vid]

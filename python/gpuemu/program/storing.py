@@ -1,4 +1,5 @@
-"""Stores what a check found through the daemon, so that `gpuemu failures` lists it and `gpuemu reproduce SEED` runs it."""
+"""Stores the findings of a check through the daemon, so that `gpuemu failures` lists them and `gpuemu reproduce SEED` runs the
+reproducer."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from gpuemu.program.report import ProgramFinding
 
 
 def store(seed: int, found: Sequence[ProgramFinding], folder: str) -> str:
-    """Why the failure could not be stored; "" where it was. Starts a daemon where none answers."""
+    """Stores the failure. Returns why that failed, "" if it succeeded. Starts a daemon if none answers."""
     try:
         with gpuemu.Client() as client:
             client.store_failure(seed, found[0].op, [_finding(one) for one in found], os.path.abspath(folder))
@@ -27,5 +28,5 @@ def _finding(one: ProgramFinding) -> Finding:
 
 
 def _number(value: float | None) -> float | None:
-    """The value, but for NaN and infinity, which JSON has no number for."""
+    """Returns the value; None for NaN and infinity, which JSON cannot represent."""
     return value if value is not None and math.isfinite(value) else None

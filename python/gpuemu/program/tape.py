@@ -1,4 +1,4 @@
-"""What lazy tensors are computed from: pending ops, and their execution as one graph."""
+"""The pending ops of lazy tensors, and their execution as one graph."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ from gpuemu.program.specs import Spec
 from gpuemu.tensors import Array
 
 PLANS_MAX = 64
-PENDING_MAX = 4096  # Calls that wait; a loop that reads nothing would grow without an end.
-WRITTEN_MAX = 4096  # Calls with other operands or attributes that are known; a loop whose shapes change would grow without an end.
+PENDING_MAX = 4096  # Most pending calls, so that a loop that reads nothing does not grow without limit.
+# Most remembered calls with distinct operands or attributes, so that a loop with changing shapes does not grow without limit.
+WRITTEN_MAX = 4096
 
 _TOKENS = itertools.count(1)
 
@@ -34,14 +35,15 @@ _FORMS: dict[Spec, int] = {}
 
 
 def form_of(spec: Spec) -> int:
-    """A number of the shape and dtype, which keys have in their place. It is never that of another one; a spec may get a new one."""
+    """Returns a number for the shape and dtype, used in keys. Two specs never share a number; a spec may get a new one."""
     if len(_FORMS) >= WRITTEN_MAX:
         _FORMS.clear()
     return _FORMS.setdefault(spec, next(_TOKENS))
 
 
 class Lazy:
-    """One value: computed (`held`), or the output of a pending call. It is alive as long as a tensor is, or a gradient that needs it."""
+    """One value: computed (`held`), or the output of a pending call. It lives as long as a tensor, or a gradient that needs
+    it."""
 
     __slots__ = ("__weakref__", "call", "form", "held", "index", "place", "spec")
 
@@ -70,22 +72,22 @@ Written = tuple[list[tuple[int, Spec, int]], int]  # Index, spec and form of eac
 
 
 class Call:
-    """A pending op. Outputs are weak, as nobody may want them any more; a call that needs one needs the call alone."""
+    """A pending op. Outputs are weak references, because they may be unused; a call that needs an output keeps only the call."""
 
     __slots__ = ("__weakref__", "at", "attrs", "inputs", "is_done", "kind", "number", "outputs", "seen", "token", "where")
 
-    at: int  # Its place in the key that _key() makes.
+    at: int  # Its position in the key of _key().
 
     def __init__(self, number: int, kind: str, inputs: list[Source], attrs: dict[str, Any], where: Where, token: int) -> None:
         self.number, self.kind, self.inputs, self.attrs, self.where, self.token = number, kind, inputs, attrs, where, token
         self.is_done = False
-        self.seen: object = None  # By needed().
+        self.seen: object = None  # Used by needed().
         self.outputs: list[ref[Lazy]] = []
 
 
 @dataclass
 class Run:
-    """What the last execution was."""
+    """The last execution."""
 
     graph: IRGraph
     lowered: list[dict[str, Any]]
@@ -94,7 +96,7 @@ class Run:
 
 
 class Bound(NamedTuple):
-    """A graph that was bound for a place. outputs: vids in the order of its targets; wheres: those that its nodes have."""
+    """A graph bound for a place. outputs: vids in the order of its targets; wheres: the source positions of its nodes."""
 
     place: Place
     graph: IRGraph
@@ -106,14 +108,15 @@ class Bound(NamedTuple):
 
 
 class _Tracing(threading.local):
-    """Of a thread: where new tensors are while a function is traced, and where ops are written, if not where their callers are."""
+    """Per thread: the place of new tensors while a function is traced, and the source position of ops if it is not the
+    caller's."""
 
     place: Place | None = None
     where: Where | None = None
 
 
 class _At:
-    """Tape.at()."""
+    """The context manager of Tape.at()."""
 
     def __init__(self, local: _Tracing, where: Where | None) -> None:
         self._local, self._where = local, where
@@ -132,7 +135,8 @@ class Tape:
     def __init__(self) -> None:
         self.numbers = itertools.count()
         self.pending: list[ref[Call]] = []  # In the order of writing.
-        self.failed: weakref.WeakSet[Lazy] = weakref.WeakSet()  # Pending, and in an execution that raised: computed alone from then on.
+        # Pending values whose execution raised an error; each is then computed alone.
+        self.failed: weakref.WeakSet[Lazy] = weakref.WeakSet()
         self.plans: OrderedDict[Any, Bound] = OrderedDict()
         self.written: dict[Any, Written] = {}  # Calls of built-in ops that were written before.
         self.tokens: dict[Any, int] = {}
@@ -141,14 +145,15 @@ class Tape:
         self.tracing = _Tracing()
 
     def clear(self) -> None:
-        """Forgets plans and what ran; pending calls go with their tensors."""
+        """Removes plans and the last run; pending calls are removed with their tensors."""
         with LOCK:
             self.plans.clear()
             self.last = None
 
     def write(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any], home: Callable[[], Place] | None = None, key: Any = None) -> tuple[
             Call, list[Lazy]]:  # fmt: skip
-        """A pending call and its outputs. home: the place of an op without inputs; key: that of call_key(). REQUIRES: LOCK is held."""
+        """Adds a pending call; returns it and its outputs. home: the place of an op without inputs; key: the result of
+        call_key(). REQUIRES: LOCK is held."""
         if key is None:
             key = call_key(kind, inputs, attrs)
         outputs, token = self.written.get(key) or self._inferred(key, kind, inputs, attrs)
@@ -181,22 +186,22 @@ class Tape:
         return made
 
     def _token(self, kind: str, inputs: int, attrs: str) -> int:
-        """A number of the op with its attributes. Ops that are registered again get another one."""
+        """Returns a number for the op with its attributes. An op that is registered again gets a new number."""
         if len(self.tokens) >= WRITTEN_MAX:
-            with LOCK:  # Numbers are never given twice.
+            with LOCK:  # Numbers are never reused.
                 self.tokens, self.plans, self.written = {}, OrderedDict(), {}
         return self.tokens.setdefault((rules.identity(kind), inputs, attrs), next(_TOKENS))
 
     def at(self, where: Where | None) -> _At:
-        """A context in which this thread writes there; None: where its callers are."""
+        """Returns a context in which ops of this thread get this source position; None: the caller's."""
         return _At(self.tracing, where)
 
     def written_at(self) -> Where:
-        """The line of the program that writes now."""
+        """Returns the line of the program that is writing an op."""
         return self.tracing.where or place_of_caller()
 
     def execute(self, wanted: Lazy | None = None) -> None:
-        """Computes everything that is pending and that a live tensor needs."""
+        """Computes all pending ops that a live tensor needs."""
         with LOCK:
             if not self.pending:
                 return
@@ -209,7 +214,7 @@ class Tape:
                     self._compute(place, group, wanted)
 
     def _alive(self) -> list[Lazy]:
-        """The pending values that somebody has, in the order of writing."""
+        """Returns the pending values that are still referenced, in the order of writing."""
         found: list[Lazy] = []
         pending = []
         for each in self.pending:
@@ -227,8 +232,8 @@ class Tape:
         return found
 
     def _compute(self, place: Place, targets: list[Lazy], wanted: Lazy | None) -> None:
-        """All targets as one graph. An op that raises an error costs those that need it: the others are computed alone, and of
-        those that failed nobody is tried again but the wanted one."""
+        """Computes all targets as one graph. If an op raises an error, only the values that need it fail: the others are computed
+        alone, and of those that failed only `wanted` is tried again."""
         together, alone = targets, []
         if self.failed:
             together = [one for one in targets if one not in self.failed]
@@ -293,20 +298,20 @@ _number, _form, _where = map(operator.attrgetter, ("number", "form", "where"))
 
 
 def call_key(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> Any:
-    """What the outputs of a call follow from."""
+    """Returns a key of everything that determines the outputs of a call."""
     return (kind, repr(attrs) if attrs else "", *map(_form, inputs))
 
 
 def source(one: Source) -> Source:
-    """What an input of a call is now: an output may have been computed since it was written."""
+    """Returns the current form of a call's input: an output may have been computed since the call was written."""
     if isinstance(one, Lazy) or not one[0].is_done:
         return one
     lazy = one[0].outputs[one[1]]()
-    return one if lazy is None or lazy.call is not None else lazy  # One that is gone is computed again.
+    return one if lazy is None or lazy.call is not None else lazy  # An output that was freed is computed again.
 
 
 def needed(targets: Iterable[Lazy]) -> list[Call]:
-    """The pending calls behind values, in the order of writing."""
+    """Returns the pending calls that values depend on, in the order of writing."""
     found: list[Call] = []
     rest = [one.call for one in targets if one.call is not None]
     seen = object()
@@ -326,7 +331,7 @@ def needed(targets: Iterable[Lazy]) -> list[Call]:
 
 
 def leaves_of(calls: Iterable[Call]) -> list[Lazy]:
-    """The computed values that calls begin with, in the order of their first use."""
+    """Returns the computed values that calls read, in the order of their first use."""
     found: dict[int, Lazy] = {}
     for call in calls:
         for one in call.inputs:
@@ -337,13 +342,13 @@ def leaves_of(calls: Iterable[Call]) -> list[Lazy]:
 
 
 def sorted_targets(targets: Iterable[Lazy]) -> list[Lazy]:
-    """In the order of writing."""
+    """Sorts values in the order of writing."""
     return sorted(targets, key=lambda one: (one.call.number if one.call is not None else -1, one.index))
 
 
 def _key(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[Lazy]]:
-    """What equal tapes have in common, and leaves_of(calls). Each call is its token, which knows how many inputs follow: of calls
-    with numbers from 0, of leaves below."""
+    """Returns a key that is equal for equal tapes, and leaves_of(calls). Each call is represented by its token, which determines
+    how many inputs follow: calls are numbered from 0 up, leaves from -1 down."""
     leaves: list[Lazy] = []
     leaf_at: dict[Lazy, int] = {}
     parts = [len(calls)]
@@ -380,7 +385,8 @@ def _bound(place: Place, calls: Sequence[Call], leaves: Sequence[Lazy], targets:
 
 
 def write_calls(graph: IRGraph, calls: Iterable[Call], value_of: Callable[[Lazy, str], Any]) -> dict[tuple[int, int], Any]:
-    """Writes calls into a graph; their outputs by call number and index. value_of(leaf, kind): the value of a leaf for an op."""
+    """Writes calls into a graph; returns their outputs by call number and index. value_of(leaf, kind): the value of a leaf for an
+    op."""
     values: dict[tuple[int, int], Any] = {}
     for call in calls:
         inputs = []
@@ -394,7 +400,7 @@ def write_calls(graph: IRGraph, calls: Iterable[Call], value_of: Callable[[Lazy,
 
 
 def graph_of(calls: Sequence[Call], leaves: Sequence[Lazy], targets: Iterable[Lazy]) -> IRGraph:
-    """The calls as a graph: computed values are its inputs x0, x1, ..., the targets its outputs y0, y1, ..."""
+    """Returns the calls as a graph: computed values are its inputs x0, x1, ..., the targets its outputs y0, y1, ..."""
     graph = IRGraph("tape")
     at = {id(one): graph.input(f"x{i}", one.spec.shape, one.spec.dtype) for i, one in enumerate(leaves)}
     values = write_calls(graph, calls, lambda leaf, _: at[id(leaf)])
@@ -404,7 +410,7 @@ def graph_of(calls: Sequence[Call], leaves: Sequence[Lazy], targets: Iterable[La
 
 
 def held_array(lazy: Lazy) -> Array:
-    """The content, computed if need be: a copy."""
+    """Returns a copy of the content, computing it if needed."""
     TAPE.execute(lazy)
     try:
         return lazy.place.get(lazy.held)

@@ -1,4 +1,4 @@
-"""Lazy tensors: written like arrays, computed when somebody reads them, with gradients."""
+"""Lazy tensors with gradients: written like arrays, computed when they are read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from gpuemu.tensors import Array
 
 
 class _Threads(threading.local):
-    """Of a thread: whether gradients are kept, and the place of arrays beside a tensor."""
+    """Per thread: whether gradients are recorded, and the place of arrays that are operands beside a tensor."""
 
     no_grad = False
     beside: Place | None = None
@@ -32,15 +32,15 @@ _threads = _Threads()
 
 
 class Tensor:
-    """A value of a program that is computed when it is read. Made by randn, ones, tensor and the functions of gpuemu.program,
-    each of which is a method too."""
+    """A value of a program that is computed when it is read. Created by randn, ones, tensor and the functions of gpuemu.program,
+    each of which is also a method."""
 
-    __array_priority__ = 1000  # Arithmetic with an array on the left comes here.
+    __array_priority__ = 1000  # NumPy then passes arithmetic with an array on the left to this class.
     requires_grad = False
     name: str | None = None
     grad: Tensor | None = None
     _lazy: Lazy
-    _edge: Edge | None = None  # How it was made, where a gradient is wanted; it is output `_index` of it.
+    _edge: Edge | None = None  # How the tensor was computed, if it needs a gradient; it is output `_index` of the edge.
     _index = 0
     __hash__ = object.__hash__
 
@@ -71,49 +71,49 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """Where it is computed and lies."""
+        """The place where the tensor is computed and stored."""
         return self._lazy.place.name
 
     @property
     def is_pending(self) -> bool:
-        """Whether it is still to be computed."""
+        """True if it still has to be computed."""
         return self._lazy.call is not None
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no op made it."""
+        """True if it is not the result of an op."""
         return self._edge is None and (self._lazy.call is None or not self.requires_grad)
 
     @property
     def data(self) -> Array:
-        """The content, computed now if need be: a read-only array of its own."""
+        """The content as a separate read-only array, computed now if needed."""
         made = held_array(self._lazy)
         made.flags.writeable = False
         return made
 
     def numpy(self) -> Array:
-        """The content as a writable copy."""
+        """Returns the content as a writable copy."""
         return held_array(self._lazy)
 
     def item(self) -> Any:
-        """The only element. ValueError where there are more, or none."""
+        """Returns the only element. Raises ValueError if there are more, or none."""
         if self.spec.elements != 1:
             raise ValueError(f"item: the tensor is {text(self.shape)} with {self.spec.elements} elements, expected one")
         return held_array(self._lazy).reshape(())[()].item()
 
     def detach(self) -> Tensor:
-        """The same value, without a gradient."""
+        """Returns the same value without a gradient."""
         return Tensor(self._lazy, name=self.name)
 
     def assign(self, value: Any) -> None:
-        """New content of the same shape and dtype; no gradient flows. Only of a leaf."""
+        """Sets new content of the same shape and dtype; no gradient is recorded. Only for leaves."""
         if self._edge is not None:
             raise GradError("assign: the tensor was computed from others; only leaves can be assigned to")
         with LOCK:
             if isinstance(value, Tensor):
                 made = value._lazy
             else:
-                # Lists and numbers have no dtype. What holds a dtype has another name for bfloat16 without ml_dtypes.
+                # Lists and numbers have no dtype. Without ml_dtypes the dtype of bfloat16 data has another name.
                 is_other = hasattr(value, "dtype") and not is_number(value) and str(value.dtype) != storage_dtype(self.dtype).name
                 made = leaf(value, None if is_other else self.dtype, self._lazy.place)
             if made.spec.shape != self.shape:
@@ -123,15 +123,16 @@ class Tensor:
             self._lazy = made
 
     def zero_grad(self) -> None:
-        """Forgets the gradient: `grad` is None then."""
+        """Clears the gradient: `grad` becomes None."""
         self.grad = None
 
     def backward(self, grad: Any = None) -> None:
-        """Adds gradients of this tensor to `grad` of the leaves that it was computed from; grad: its own, ones without it."""
+        """Adds the gradients of this tensor to `grad` of the leaves that it was computed from; grad: the gradient to start with,
+        by default ones."""
         backward(self, grad)
 
     def graph(self) -> IRGraph:
-        """What is pending behind this tensor, as a graph."""
+        """Returns the pending ops that this tensor depends on, as a graph."""
         with LOCK:
             calls = needed([self._lazy])
             return graph_of(calls, leaves_of(calls) if calls else [self._lazy], [self._lazy])
@@ -204,7 +205,7 @@ class Tensor:
 
 
 def plain(lazy: Lazy) -> Tensor:
-    """A tensor without a gradient or a name."""
+    """Returns a tensor without a gradient or a name."""
     made: Tensor = Tensor.__new__(Tensor)
     made._lazy = lazy
     return made
@@ -230,7 +231,7 @@ class LazyFunctions(Functions):
         return Tensor(leaf(value, dtype, place, f"operand of {op}"))
 
     def number(self, value: Any, like: Tensor, op: str) -> Tensor:
-        """A number as a tensor of the dtype and at the place of another one."""
+        """Returns a number as a tensor with the dtype and place of another one."""
         return plain(number_of(value, like._lazy, op))
 
     def one(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
@@ -252,7 +253,7 @@ class LazyFunctions(Functions):
 
 
 def combined(kind: str, a: Any, b: Any) -> Tensor:
-    """Arithmetic. What was written before with operands like these is written without a look at them."""
+    """Writes an arithmetic op. If it was written before with operands of this form, the checks are skipped."""
     if type(a) is float and type(b) is Tensor:
         a = plain(number_of(a, b._lazy, kind))
     elif type(b) is float and type(a) is Tensor:
@@ -265,7 +266,7 @@ def combined(kind: str, a: Any, b: Any) -> Tensor:
 
 
 def TAPE_PLACE() -> Place:
-    """The place of new tensors."""
+    """Returns the place of new tensors."""
     return SESSION.place()
 
 
@@ -273,7 +274,7 @@ LAZY = LazyFunctions()
 
 
 def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: OfCallers | None = None, key: Any = None) -> list[Tensor]:
-    """Writes an op and, where one of its operands wants a gradient, how to go back. key: tape.call_key() of it."""
+    """Writes an op and, if one of its operands needs a gradient, records its edge. key: the op's tape.call_key()."""
     with LOCK:
         lazies, wants = [], False
         for each in inputs:
@@ -312,10 +313,10 @@ def backward(root: Tensor, grad: Any) -> None:
 
 
 class _without_grad:
-    """no_grad()."""
+    """The context manager of no_grad()."""
 
     def __init__(self) -> None:
-        self._before: list[bool] = []  # One may be entered again inside of itself.
+        self._before: list[bool] = []  # A list, because the context may be entered again inside itself.
 
     def __enter__(self) -> None:
         self._before.append(_threads.no_grad)
@@ -326,12 +327,12 @@ class _without_grad:
 
 
 def no_grad() -> _without_grad:
-    """A context in which ops keep no gradients, in this thread."""
+    """Returns a context in which ops of this thread record no gradients."""
     return _without_grad()
 
 
 def _of_callers(gradient: Callable[..., Any]) -> OfCallers:
-    """The function that call() was given, of values instead of tensors."""
+    """Adapts the gradient function given to call(): it takes tensors, but edges have values."""
     def of_values(edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
         with TAPE.at(None):
             made = gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)])
@@ -355,8 +356,8 @@ def _checked(edge: Edge, made: Any) -> Sequence[Any]:
 
 def call(kind: str, inputs: Sequence[Any], attrs: dict[str, Any] | None = None, *, outputs: Sequence[Any] | None = None,
          gradient: Callable[..., Any] | None = None) -> Any:  # fmt: skip
-    """Calls a built-in or registered op directly. outputs: [(shape, dtype)], for an op that cannot infer them. gradient(grads, inputs,
-    outputs): one tensor or None for each input; without it backward through the op is a GradError."""
+    """Calls a built-in or registered op directly. outputs: [(shape, dtype)], for an op that cannot infer them. gradient(grads,
+    inputs, outputs): returns one tensor or None for each input; without it, backward through the op raises GradError."""
     if gradient is not None and not callable(gradient):
         raise TypeError(f"gradient is of type {type(gradient).__name__}, expected a function or None")
 

@@ -1,4 +1,4 @@
-"""From a Python function on lazy tensors to a graph."""
+"""Traces a Python function on lazy tensors and returns a graph."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuemu.program.tensors import Tensor
 
 
 class TracePlace(Place):
-    """Tensors without content: what they are computed from becomes a graph."""
+    """The place of tensors without content; the ops on them become a graph."""
 
     name = "trace"
 
@@ -29,8 +29,8 @@ class TracePlace(Place):
 
 
 def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> IRGraph:
-    """Calls `fn(**tensors)` on tensors of these specs, {"x": ((32, 784), "float32")}; it returns a tensor or a dict of outputs. Tensors
-    that it makes are constants of the graph."""
+    """Calls `fn(**tensors)` with tensors of these specs, {"x": ((32, 784), "float32")}; it returns a tensor or a dict of outputs.
+    Tensors that it creates are constants of the graph."""
     if not callable(fn):
         raise TypeError(f"fn is of type {type(fn).__name__}, expected a function")
     for what, given in (("inputs", inputs), ("parameters", parameters or {})):
@@ -62,10 +62,12 @@ def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping
 
 
 def _write(graph: IRGraph, outputs: Mapping[str, Lazy], leaves: dict[int, Any]) -> None:
-    """leaves: values of the graph by the id of what they stand for. Others are constants."""
+    """Writes the ops into the graph. leaves: values of the graph by the id of the leaf that they represent. Other leaves become
+    constants."""
     def value_of(leaf: Lazy, op: str) -> Any:
         if id(leaf) not in leaves:
-            held = leaf.held if isinstance(leaf.place, TracePlace) else leaf.place.get(leaf.held)  # One of outside that is returned.
+            # The function may return a tensor from outside.
+            held = leaf.held if isinstance(leaf.place, TracePlace) else leaf.place.get(leaf.held)
             leaves[id(leaf)] = graph.written(held, op)
         return leaves[id(leaf)]
 

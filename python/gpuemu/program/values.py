@@ -12,12 +12,12 @@ from gpuemu.program.specs import Spec, storage_dtype
 from gpuemu.tensors import Array
 
 SOURCES = ("input", "parameter", "meta", "constant")
-FORMAT = 1  # Of the JSON of a graph.
+FORMAT = 1  # Version of the JSON of a graph.
 
 
 @dataclass(eq=False)
 class Value:
-    """One value. vid: its number in the order of definition; producer: number of its node, None of a source; users: numbers of
+    """One value. vid: its number in the order of definition; producer: number of its node, None for a source; users: numbers of
     the nodes that read it."""
 
     graph: Any = field(repr=False)
@@ -30,7 +30,7 @@ class Value:
     producer: int | None = None
     users: list[int] = field(default_factory=list)
 
-    __array_ufunc__ = None  # Arithmetic with an array on the left comes here.
+    __array_ufunc__ = None  # NumPy then passes arithmetic with an array on the left to this class.
 
     @property
     def spec(self) -> Spec:
@@ -89,7 +89,7 @@ class Node:
 
 
 class GraphData:
-    """What a graph is made of. `versions`: a newer version of a parameter to its first vid; the members of lowering are those of
+    """The content of a graph. `versions`: a newer version of a parameter to its first vid; the members of lowering are those of
     the last one. `origins`, `node_origins`: after a pass, map its vids and nodes to those of the graph before."""
 
     def __init__(self, name: str, device: str) -> None:
@@ -107,5 +107,5 @@ class GraphData:
 
 
 def constant_array(data: str, shape: Sequence[int], dtype: str) -> Array:
-    """The content of a constant in the text of a graph."""
+    """Returns the content of a constant from the text of a graph."""
     return np.frombuffer(bytes.fromhex(data), storage_dtype(dtype)).reshape(tuple(shape)).copy()

@@ -29,8 +29,8 @@ MAIN = "gpuemu.program.worker_main"
 
 
 class Connection(NamedTuple):
-    """What runs the ops. address: the socket of the daemon, or the worker's process; session: its name; started: whether this process
-    started it."""
+    """The connection that runs the ops. address: the socket of the daemon, or the worker's process; session: its name; started:
+    True if this process started it."""
 
     address: str
     session: str
@@ -51,7 +51,7 @@ class Program:
 
     def __init__(self, number: int) -> None:
         self.number, self.sent = number, ""
-        self.constants: dict[int, Held] = {}  # Where a daemon runs it.
+        self.constants: dict[int, Held] = {}  # Used if a daemon runs the program.
 
 
 class WorkerPlace(Place):
@@ -72,7 +72,7 @@ class WorkerPlace(Place):
 
     @property
     def is_closed(self) -> bool:  # type: ignore[override]
-        """Whether close() was called."""
+        """True after close()."""
         return self._is_closed
 
     def local(self) -> Place:
@@ -146,8 +146,8 @@ class WorkerPlace(Place):
     # --- the process
 
     def connect(self, start: bool | None = None) -> None:
-        """Starts the worker if none is running. Raises gpuemu.ConnectionError, also where start is False, and the errors of opening the
-        device."""
+        """Starts the worker if none is running. Raises gpuemu.ConnectionError (with start=False, if none is running), and the
+        errors of opening the device."""
         with self._lock:
             if start is False and self._process is None:
                 raise gpuemu.ConnectionError("connect: no worker is running, and start is False")
@@ -173,7 +173,7 @@ class WorkerPlace(Place):
         self._tell(f"process {self._process.pid} is the worker of {self.name}")
 
     def _tell(self, what: str) -> None:
-        """On standard error, from verbosity 1 on."""
+        """Prints to standard error, from verbosity 1 on."""
         if TAPE.verbosity >= 1:
             print(f"program: {what}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""Devices of this process, without a daemon: memory, tensors, streams, graphs, and every op by one call. It loads libgpuemu at
+"""Devices of this process, without a daemon: memory, tensors, streams, graphs, and every op by one call. libgpuemu is loaded at
 its first use.
 
     from gpuemu import runtime

@@ -1,4 +1,4 @@
-"""Memory of one device: allocated, counted, and freed behind the work that uses it."""
+"""Memory of one device: allocated, counted, and freed after the work that uses it."""
 
 from __future__ import annotations
 
@@ -18,58 +18,60 @@ from gpuemu.runtime.streams import Stream
 from gpuemu.runtime.tensors import Tensor
 
 BYTES_MAX = 2**63 - 1
-_FOREIGN = -2  # In place of a stream: memory of somebody else.
+_FOREIGN = -2  # In place of a stream: memory of another owner.
 
 
 class Spares:
-    """Memory of lazy tensors that is free for the next run on the default stream, which needs neither an allocation nor a free for it then.
-    What two runs have not used is given back. Rows are heaps: in a loop the same tensors get the same addresses."""
+    """Memory of lazy tensors that the next run on the default stream can reuse without allocating or freeing. Memory that two
+    runs have not used is freed. Rows are heaps, so that in a loop the same tensors get the same addresses."""
 
     def __init__(self) -> None:
         self._now: dict[bytes, list[int]] = {}
         self._before: dict[bytes, list[int]] = {}
 
     def add(self, label: bytes, address: int) -> None:
-        """Memory for elements of this dtype and shape that nothing refers to any more."""
+        """Adds memory for elements of this dtype and shape that nothing refers to."""
         heapq.heappush(self._now.setdefault(label, []), address)
 
     def take(self, label: bytes) -> int:
-        """An address of memory for these elements; 0: there is none."""
+        """Returns an address of memory for these elements; 0 if there is none."""
         found = self._now.get(label) or self._before.get(label)
         return heapq.heappop(found) if found else 0
 
     def turn(self) -> list[int]:
-        """Ends a run: what is to be given back."""
+        """Ends a run; returns the memory that must be freed."""
         gone, self._before, self._now = self._before, self._now, {}
         return [address for row in gone.values() for address in row]
 
 
 class Allocations(DeviceCalls):
-    """The part of a Device that has memory."""
+    """The memory management of a Device."""
 
-    recycles: bool | None = None  # Whether there are spares; None: on a GPU. The emulator would not find content that nobody has written.
+    # Whether spares are kept; None: only on a GPU. On the emulator they would hide reads of undefined content.
+    recycles: bool | None = None
     default_stream: Stream
     _watchers: int
 
     def __init__(self, context: library.Context) -> None:
         super().__init__(context)
-        self._uses = 0  # Changes when memory is freed, exported, or used by a stream that did not use it last.
-        self._after_capture: list[tuple[int, int, Any]] = []  # Address, stream, and whom it keeps alive until then. Guarded by _lock.
+        self._uses = 0  # Changes when memory is freed, exported, or used by a stream other than the last.
+        # Address, stream, and the owner to keep alive until then. Guarded by _lock.
+        self._after_capture: list[tuple[int, int, Any]] = []
         self._pinned: dict[int, int] = {}  # Bytes by address.
         self._staging = Staging()
         self._spares = Spares()  # Guarded by _lock.
 
     def _stream(self, stream: Any) -> Stream:
-        """What `stream=` means."""
+        """Returns the stream for an argument `stream=`."""
         raise NotImplementedError
 
     def allocate(self, nbytes: int, *, kind: str = "device", stream: Any = None, name: str = "") -> Memory:
-        """Memory with undefined content. kind: "device", "pinned" (of the host, page-locked) or "managed"."""
+        """Allocates memory with undefined content. kind: "device", "pinned" (page-locked host memory) or "managed"."""
         count = structs.whole("nbytes", nbytes, 2**200)
         return self._allocate(count, kind, stream, name, f"{count} bytes without a name")
 
     def _allocate(self, count: int, kind: str, stream: Any, name: str, label: str) -> Memory:
-        """label: what findings call it where it has no name."""
+        """Allocates memory. label: its name in findings if `name` is empty."""
         if kind not in memory.KINDS:
             raise errors.InvalidArgumentError(f"kind is '{kind}', expected one of {', '.join(memory.KINDS)}")
         if not isinstance(name, str):
@@ -95,22 +97,24 @@ class Allocations(DeviceCalls):
         return memory.host_memory(block, count, name)
 
     def _blocks(self, layouts: Sequence[tensors.Layout], stream: Stream) -> list[Block]:
-        """Memory with undefined content for each."""
+        """Allocates memory with undefined content for each layout."""
         made, address, new = [], ctypes.c_void_p(), Block.__new__
         function, where, handle = self._library.gpuemu_memory_allocate_named, ctypes.byref(address), stream.handle
         recycles = handle == 0 and self._recycles
         found: Sequence[int] = ()
         if recycles:
-            with self._lock:  # No call of the library is made under it: a destructor may wait for it inside of one.
+            # No call of the library is made under the lock: a destructor inside such a call may wait for the lock.
+            with self._lock:
                 found = [self._spares.take(one.label) for one in layouts]
         context = self._context.enter()
         try:
             for place, one in enumerate(layouts):
                 spare = found[place] if found else 0
                 if not spare and function(context, 0, one.nbytes, handle, one.label, where):
-                    block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()  # Without spares, or it raises the error.
+                    # Frees the spares and retries, or raises the error.
+                    block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()
                 else:
-                    block = new(Block)  # Without __init__(), which costs as much as all of it.
+                    block = new(Block)  # Without __init__(), which costs as much as everything else here.
                     block.device, block.address, block.kind, block.streams, block.last = self, spare or address.value or 0, "device", {handle: stream}, stream
                 block.layout = one
                 made.append(block)
@@ -124,11 +128,11 @@ class Allocations(DeviceCalls):
 
     @property
     def _recycles(self) -> bool:
-        """Whether there are spares. A profile counts what would be allocated and freed without."""
+        """True if spares are kept. Not during a profile, which counts all allocations and frees."""
         return (not self.is_emulator if self.recycles is None else self.recycles) and not self._watchers
 
     def _drop_spares(self) -> bool:
-        """Gives all spare memory back. False: there was none."""
+        """Frees all spare memory. Returns False if there was none."""
         with self._lock:
             unused = self._spares.turn() + self._spares.turn()
         self._give_back(unused)
@@ -149,48 +153,48 @@ class Allocations(DeviceCalls):
                 f"{'; the largest: ' + holders if holders else ''})")  # fmt: skip
 
     def memory(self) -> MemoryInfo:
-        """Total and free bytes, now."""
+        """Returns the current total and free bytes."""
         self._drop_spares()
         free, total = ctypes.c_uint64(), ctypes.c_uint64()
         self._check("gpuemu_memory_info", ctypes.byref(free), ctypes.byref(total))
         return MemoryInfo(total.value, free.value)
 
     def memory_statistics(self) -> MemoryStatistics:
-        """What this device has allocated for this process. Workspaces of ops are not among it."""
+        """Returns what this device has allocated for this process, without workspaces of ops."""
         self._drop_spares()
         told = structs.Statistics(struct_bytes=ctypes.sizeof(structs.Statistics))
         self._check("gpuemu_memory_statistics_get", ctypes.byref(told))
         return MemoryStatistics(**{name: getattr(told, name) for name in MemoryStatistics.__dataclass_fields__})
 
     def reset_peaks(self) -> None:
-        """The peaks begin anew with what is allocated now."""
+        """Resets the peaks to the current amounts."""
         self._check("gpuemu_memory_reset_peaks")
 
     def largest(self, count: int = 10) -> list[tuple[str, int]]:
-        """The largest allocations: name and bytes."""
+        """Returns the largest allocations: name and bytes."""
         self._drop_spares()
         return [(name, size) for name, size in self._json("gpuemu_memory_largest_json", min(structs.whole("count", count), 2**32 - 1))]
 
     def trim(self, bytes: int = 0) -> int:
-        """Gives unused cache back until at most so many bytes are reserved; returns the bytes given back."""
+        """Frees unused cache until at most this many bytes are reserved; returns the number of bytes freed."""
         before = self.memory_statistics().reserved_bytes
         self._check("gpuemu_memory_trim", structs.whole("bytes", bytes))
         return max(0, before - self.memory_statistics().reserved_bytes)
 
     def empty(self, shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
-        """A Tensor with undefined content."""
+        """Returns a Tensor with undefined content."""
         return tensors.empty(self, shape, dtype, kind=kind, strides=strides, stream=stream, name=name)
 
     def zeros(self, shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
-        """A Tensor of zeros."""
+        """Returns a Tensor of zeros."""
         return tensors.zeros(self, shape, dtype, kind=kind, strides=strides, stream=stream, name=name)
 
     def tensor(self, array: Any, *, dtype: str | None = None, kind: str = "device", stream: Any = None, name: str = "") -> Tensor:
-        """A copy of an array or nested list."""
+        """Copies an array or nested list to a new Tensor."""
         return tensors.tensor(self, array, dtype=dtype, kind=kind, stream=stream, name=name)
 
     def _captures_change(self, by: int) -> None:
-        """Nothing is freed while something is captured: a capture has no place for it."""
+        """Changes the number of captures. Nothing is freed during a capture, because a free cannot be captured."""
         with self._lock:
             self._captures += by
             due = [] if self._captures else self._after_capture
@@ -200,7 +204,7 @@ class Allocations(DeviceCalls):
             self._free(address, stream)
 
     def _release(self, block: Block) -> None:
-        """Nothing refers to the block any more."""
+        """Frees a block that nothing refers to."""
         context, streams = self._context, block.streams
         if context.is_closed:
             return
@@ -213,7 +217,7 @@ class Allocations(DeviceCalls):
             try:
                 context.call(self._library.gpuemu_memory_free_async, block.address, 0)
             except errors.DeviceError:
-                pass  # Another thread closed the device just now.
+                pass  # Another thread closed the device meanwhile.
             return
         after = self.default_stream if block.free_stream is None or block.free_stream.is_closed else block.free_stream
         is_pinned = self._pinned.pop(block.address, None) is not None
@@ -231,10 +235,10 @@ class Allocations(DeviceCalls):
                     return
             self._free(block.address, -1 if is_pinned else after.handle)
         except errors.DeviceError:
-            pass  # A device that is lost has freed everything.
+            pass  # A lost device has freed everything.
 
     def _release_foreign(self, block: ForeignBlock) -> None:
-        """The owner may use it again: what was issued with it is waited for."""
+        """Waits for work that was issued with the memory, because its owner may use it again."""
         if not block.nbytes:
             return
         with self._lock:

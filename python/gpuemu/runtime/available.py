@@ -1,4 +1,4 @@
-"""What can be opened in this process, and which versions of it there are."""
+"""Lists the devices that this process can open, and the versions of the libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import gpuemu.runtime.structs as structs
 
 
 def info_of(found: structs.DeviceProperties) -> DeviceInfo:
-    """As users see it."""
+    """Converts the struct to the form for users."""
     names = [name for bit, name in enumerate(dtypes_generated.DTYPES) if found.dtypes >> bit & 1]
     return DeviceInfo(
         name=found.name.decode(), backend=found.backend.decode(), architecture=f"sm_{found.sm}", memory_bytes=found.memory_bytes,
@@ -24,12 +24,12 @@ def info_of(found: structs.DeviceProperties) -> DeviceInfo:
 
 
 def properties() -> structs.DeviceProperties:
-    """For a function of the library to fill in."""
+    """Returns an empty struct for a function of the library to fill in."""
     return structs.DeviceProperties(struct_bytes=ctypes.sizeof(structs.DeviceProperties))
 
 
 def devices(backend: str | None = None) -> list[DeviceInfo]:
-    """What can be opened, GPUs first, without opening it. backend: "cuda" or "emulator", only those."""
+    """Lists the devices that can be opened, GPUs first, without opening them. backend: only "cuda" or "emulator"."""
     if backend is not None and not isinstance(backend, str):
         raise TypeError(f"backend is of type {type(backend).__name__}, expected \"cuda\", \"emulator\" or None")
     loaded, count = library.load(), ctypes.c_uint32()
@@ -44,7 +44,8 @@ def devices(backend: str | None = None) -> list[DeviceInfo]:
 
 
 def versions() -> dict[str, Any]:
-    """Of the package, the library and its interface, and what it found of NVIDIA's; "" for what is absent."""
+    """Returns the versions of the package, of the library and its interface, and of the libraries of NVIDIA that it found; "" for
+    a missing one."""
     loaded = library.load()
     told = loaded.json(loaded.gpuemu_versions_json)
     return {"package": gpuemu.__version__, "library": told["library"], "path": loaded.path, "abi": told["abi"], "driver": told["driver"],
@@ -52,19 +53,19 @@ def versions() -> dict[str, Any]:
 
 
 def dtypes() -> list[str]:
-    """The names of all dtypes."""
+    """Returns the names of all dtypes."""
     return list(dtypes_generated.DTYPES)
 
 
 def insist_on(backend: str, index: int) -> None:
-    """Raises NotFoundError, which lists what there is."""
+    """Raises NotFoundError, which lists the existing devices, if this one does not exist."""
     if index >= len(devices(backend)):
         known = ", ".join(f"{one.backend}:{one.index}" for one in devices()) or "none"
         raise errors.NotFoundError(f"no device {backend}:{index}; there are: {known}")
 
 
 def architecture(arch: Any) -> int:
-    """The number in "sm_80"."""
+    """Returns the number in "sm_80"."""
     if isinstance(arch, int) and not isinstance(arch, bool):
         return arch
     if not isinstance(arch, str):

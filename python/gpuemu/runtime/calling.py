@@ -1,4 +1,4 @@
-"""Calling ops, and what there is to call."""
+"""Calls ops, and lists the ops and their kernels."""
 
 from __future__ import annotations
 
@@ -25,11 +25,12 @@ from gpuemu.runtime.tensors import Tensor
 OPERANDS_MAX = 16
 _ROWS = (list, tuple)
 _NONE = type(None)
-_REPEATABLE = set(itertools.product((str, int), (_NONE, bytes), (_NONE, int), (_NONE, str)))  # The types of kind, attrs, schema_id, variant.
+# The types of kind, attrs, schema_id, variant.
+_REPEATABLE = set(itertools.product((str, int), (_NONE, bytes), (_NONE, int), (_NONE, str)))
 FORMATS = {"int32": "i", "int64": "q", "uint64": "Q", "float32": "f", "float64": "d"}
 _CALL_BYTES = ctypes.sizeof(structs.Call)
 _catalog_lock = threading.Lock()
-_names: list[str] = []  # By number - 1: numbers of op_number() are the process's.
+_names: list[str] = []  # Index is the number - 1: numbers of op_number() are those of the process.
 _numbers: dict[str, int] = {}
 _catalog: Device | None = None
 
@@ -41,10 +42,11 @@ Variant = namedtuple("Variant", "name priority types source schema origin")
 
 @dataclass(frozen=True)
 class OpInfo:
-    """inputs, outputs: Operand(name, type, rank_min, rank_max); operands of one type (a letter) have one dtype. in_place: an
-    output may be the very tensor that is an input. schema: Schema(id, fields) of attributes. variants: the kernels, in the
-    order in which they are tried: Variant(name, priority, types, source, schema, origin). deterministic: equal inputs give equal
-    bits on a GPU with the same variant; False if a registered kernel adds floats by atomics, whose order varies."""
+    """Describes an op. inputs, outputs: Operand(name, type, rank_min, rank_max); operands of one type (a letter) have the same
+    dtype. in_place: an output may be the same tensor as an input. schema: Schema(id, fields) of attributes. variants: the
+    kernels, in the order in which they are tried: Variant(name, priority, types, source, schema, origin). deterministic: equal
+    inputs give equal bits on a GPU with the same variant; False if a registered kernel adds floats by atomics, whose order
+    varies."""
 
     name: str
     summary: str
@@ -57,7 +59,8 @@ class OpInfo:
 
 
 def _any_device() -> Device:
-    """Ops are the same everywhere: asking for them opens no GPU."""
+    """Returns the current device if it is open, else an emulator: all devices have the same ops, and listing them must not open a
+    GPU."""
     global _catalog
     found = existing_device()
     if found is not None:
@@ -69,24 +72,24 @@ def _any_device() -> Device:
 
 
 def ops() -> list[str]:
-    """The names of all ops, sorted."""
+    """Returns the names of all ops, sorted."""
     device = _any_device()
     count = device._context.call(device._library.gpuemu_op_count)
     handle = device._context.enter()
     try:
         names = [device._library.gpuemu_op_name(handle, number) for number in range(1, count + 1)]
-        return sorted(one.decode() for one in names if one is not None)  # None: it was removed.
+        return sorted(one.decode() for one in names if one is not None)  # None: the op was removed.
     finally:
         device._context.leave()
 
 
 def op_number(name: str) -> int:
-    """A number that op_call takes in place of the name, in this process. Raises NotFoundError."""
+    """Returns a number that op_call accepts in place of the name, in this process. Raises NotFoundError."""
     if not isinstance(name, str):
         raise TypeError(f"name is of type {type(name).__name__}, expected a str")
     number = _numbers.get(name)
     if number is None:
-        _any_device()._op_number(name)  # Refuses what is no op.
+        _any_device()._op_number(name)  # Raises NotFoundError for an unknown op.
         with _catalog_lock:
             if name not in _numbers:
                 _names.append(name)
@@ -104,7 +107,7 @@ def _schema(told: dict[str, Any]) -> Schema:
 
 
 def op_info(name: str) -> OpInfo:
-    """Operands, attributes and kernels of an op. Raises NotFoundError, which lists the ops."""
+    """Returns operands, attributes and kernels of an op. Raises NotFoundError, which lists the ops."""
     return _info_on(_any_device(), name)
 
 
@@ -141,7 +144,7 @@ def _fields_of(schema: Schema) -> str:
 
 
 def pack(op: str, attrs: Mapping[str, Any] | None, *, variant: str | None = None) -> tuple[int, bytes]:
-    """Attributes as op_call takes them packed: the schema's id, and the bytes. None: defaults."""
+    """Packs attributes for op_call: returns the schema's id, and the bytes. None: defaults."""
     attrs = {} if attrs is None else attrs
     if not isinstance(attrs, Mapping):
         raise TypeError(f"attrs is of type {type(attrs).__name__}, expected a dict")
@@ -162,7 +165,7 @@ def _packed_by(op: str, schema: Schema, attrs: Mapping[str, Any]) -> tuple[int, 
 
 
 def packed(what: str, dtype: str, value: Any) -> bytes:
-    """One attribute. Raises TypeError or InvalidArgumentError, which begin with `what`."""
+    """Packs one attribute. Raises TypeError or InvalidArgumentError with a message that begins with `what`."""
     is_whole = "int" in dtype
     if not isinstance(value, (int, float)) and not hasattr(value, "__index__" if is_whole else "__float__"):
         raise TypeError(f"{what} is of type {type(value).__name__}, expected {dtype}")
@@ -175,14 +178,14 @@ def packed(what: str, dtype: str, value: Any) -> bytes:
 
 
 def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
-    """The attributes in packed bytes; those that a shorter schema does not have are defaults."""
+    """Returns the attributes in packed bytes; fields that an older schema lacks get their defaults."""
     info = op_info(op)
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"data is of type {type(data).__name__}, expected bytes")
     if not isinstance(schema_id, int):
         raise TypeError(f"schema_id is of type {type(schema_id).__name__}, expected an int")
     schemas = [info.schema, *(one.schema for one in info.variants)]
-    # A version of a variant's own fields, else one of the op's.
+    # Use the version with a variant's own fields if it exists, else that of the op.
     schema = next((one for one in schemas if schema_id & 255 in {field.since for field in one.fields}), info.schema)
     if schema_id == 0 and not data:
         return {one.name: one.default for one in schema.fields}
@@ -197,7 +200,7 @@ def unpack(op: str, schema_id: int, data: bytes) -> dict[str, Any]:
 
 
 def read_fields(schema: Schema, data: bytes) -> dict[str, Any]:
-    """As many fields as the bytes have; the others are defaults."""
+    """Reads as many fields as the bytes have; the others get their defaults."""
     made, at = {}, 0
     for one in schema.fields:
         size = struct.calcsize("<" + FORMATS[one.type])
@@ -252,7 +255,8 @@ def _packed_attributes(device: Device, name: str, attrs: Any, schema_id: int | N
 
 
 def _schema_for(device: Device, name: str, attrs: Mapping[str, Any], variant: str | None) -> Schema:
-    """The op's, or, for fields that only variants have, that of the first variant that has them all: preferred, then tried first."""
+    """Returns the op's schema or, for fields that only variants have, that of the first variant with all of them: the preferred
+    variant, then the others in order."""
     info = _info_on(device, name)
     if variant is not None:
         schema = _schema_of(name, variant, device)
@@ -273,8 +277,8 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
             schema_id: int | None = None, stream: Any = None, variant: str | None = None, device: Device | None = None) -> None:  # fmt: skip
     """Runs an op on tensors. kind: its name, or op_number() of it. attrs: a dict, or packed bytes with their schema_id.
 
-    Everything is checked before anything is launched; then it returns when the work is issued. variant: this kernel and no
-    other. Raises NotFoundError, InvalidArgumentError, which names the operand, or UnsupportedError with each variant's reason.
+    Checks everything before it launches anything; returns when the work is issued. variant: uses only this kernel. Raises
+    NotFoundError, InvalidArgumentError, which names the operand, or UnsupportedError with each variant's reason.
     """
     may_repeat = type(inputs) in _ROWS and type(outputs) in _ROWS and outputs and type(outputs[0]) is Tensor
     before = outputs[0]._repeatable if may_repeat else None
@@ -285,15 +289,16 @@ def op_call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attr
             return
     made = _call(kind, inputs, outputs, attrs, schema_id, stream, variant, device)
     asked = (kind, attrs, schema_id, variant)
-    # An op that was registered may be removed, and its infer() is asked each time.
+    # A registered op may be removed, and its infer() must run each time.
     if may_repeat and tuple(map(type, asked)) in _REPEATABLE and registrations.op_named(made[0]) is None:
         outputs[0]._repeatable = repeating.Repeatable(asked, *made[1:])
 
 
 def exact_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], attrs: Mapping[str, Any] | bytes | None = None, *,
                schema_id: int | None = None, variant: str | None = None, device: Device | None = None) -> list[Any]:  # fmt: skip
-    """As op_call, and waits; for each output an array of structs.Exact with what its elements would be without any rounding, None
-    for one that is not of floats. Raises UnsupportedError where the values cannot be followed: on a GPU, and in a library."""
+    """Like op_call, and waits. Returns for each output an array of structs.Exact with the values of its elements without any
+    rounding, None for an output that is not of floats. Raises UnsupportedError where the emulator cannot follow the values: on a
+    GPU, and in a library."""
     made = [(structs.Exact * one.size)() if "float" in one.dtype else None for one in outputs]
     addresses = (ctypes.c_void_p * len(made))(*[None if one is None else ctypes.addressof(one) for one in made])
     _call(kind, inputs, outputs, attrs, schema_id, None, variant, device, "gpuemu_op_call_exact", addresses)
@@ -301,7 +306,8 @@ def exact_call(kind: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], a
 
 
 def variant_source(op: str, variant: str, device: Device) -> str:
-    """The text that a kernel is loaded from. Raises UnsupportedError for a library, NotFoundError for an unknown variant."""
+    """Returns the text that a kernel is loaded from. Raises UnsupportedError for a library, NotFoundError for an unknown
+    variant."""
     return device._text("gpuemu_variant_source", device._op_number(op), variant.encode())
 
 
@@ -312,7 +318,7 @@ def _call(kind: str | int, inputs: Sequence[Any], outputs: Sequence[Any], attrs:
     elif not isinstance(device, Device):
         raise TypeError(f"device is of type {type(device).__name__}, expected a Device or None")
     name, call = _name_of(kind), structs.Call(struct_bytes=_CALL_BYTES)
-    device._op_number(name)  # A name that is none is told before anything else.
+    device._op_number(name)  # An unknown name is reported before any other error.
     ins, outs = _taken(name, "inputs", inputs, device), _taken(name, "outputs", outputs, device)
     chosen = device._stream(stream)
     if variant is not None:

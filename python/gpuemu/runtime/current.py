@@ -1,4 +1,4 @@
-"""The thread's current device, and what is made on it where no other is given."""
+"""The thread's current device, and functions that create objects on it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _shared: Device | None = None
 
 
 def current_device() -> Device:
-    """The thread's; without one a Device() that the process shares, made at its first use."""
+    """Returns the thread's current device; without one, a Device() that the process shares, opened at its first use."""
     global _shared
     library.refuse_forked()
     if library.of_thread.devices:
@@ -29,14 +29,14 @@ def current_device() -> Device:
 
 
 def existing_device() -> Device | None:
-    """The current device, where that is open already."""
+    """Returns the current device if it is already open."""
     stack = library.of_thread.devices
     found = stack[-1] if stack else _shared
     return None if found is None or found.is_closed else found
 
 
 def set_current_device(device: Device | None) -> None:
-    """Of this thread. None: the shared one again."""
+    """Sets the current device of this thread. None: the shared one again."""
     if device is not None and not isinstance(device, Device):
         raise TypeError(f"device is of type {type(device).__name__}, expected a Device or None")
     stack = library.of_thread.devices
@@ -48,21 +48,21 @@ def set_current_device(device: Device | None) -> None:
 
 
 def empty(shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
-    """A Tensor with undefined content on the current device. strides: in elements."""
+    """Returns a Tensor with undefined content on the current device. strides: in elements."""
     return tensors.empty(current_device(), shape, dtype, kind=kind, strides=strides, stream=stream, name=name)
 
 
 def zeros(shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
-    """A Tensor of zeros on the current device."""
+    """Returns a Tensor of zeros on the current device."""
     return tensors.zeros(current_device(), shape, dtype, kind=kind, strides=strides, stream=stream, name=name)
 
 
 def tensor(array: Any, *, dtype: str | None = None, kind: str = "device", stream: Any = None, name: str = "") -> Tensor:
-    """A copy of an array or nested list on the current device. Python's floats become float32, ints int64, bools bool. uint16
-    with dtype="bfloat16" are the bits of bfloat16."""
+    """Copies an array or nested list to the current device. Python's floats become float32, ints int64, bools bool. With
+    dtype="bfloat16", uint16 values are the bits of bfloat16."""
     return tensors.tensor(current_device(), array, dtype=dtype, kind=kind, stream=stream, name=name)
 
 
 def range(name: str, *, device: Device | None = None) -> Range:
-    """A range of this thread in the profile of the current device, or of the one that is given."""
+    """Returns a range of this thread in the profile of the current device, or of the given one."""
     return Range(current_device() if device is None else device, name)

@@ -1,4 +1,4 @@
-"""A device of this process: opening it, its streams, and how its kernels are chosen and watched."""
+"""A device of this process: opens it, manages its streams, and controls how its kernels are chosen and observed."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ _BACKENDS = ("auto", "cuda", "emulator")
 
 
 class _OfThread(threading.local):
-    """What each thread has of a device."""
+    """The state of each thread for a device."""
 
     streams: list[Stream] | None = None  # The last one is current.
 
 
 class Device(Allocations):
-    """A device of this process, with memory, streams and ops of its own.
+    """A device of this process, with its own memory, streams and ops.
 
-    backend: "cuda", "emulator", or "auto": a GPU where one answers. arch ("sm_80"), threads (blocks run at once), schedule_seed
-    (draws the order between streams) and checks (names as validation.sanitize has them) are the emulator's. folder: keeps
-    compiled kernels between processes. policy: as set_policy takes it. `with device:` makes it the thread's current one.
+    backend: "cuda", "emulator", or "auto": a GPU if one answers. arch ("sm_80"), threads (blocks run at once), schedule_seed
+    (determines the order between streams) and checks (names as in validation.sanitize) are for the emulator. folder: keeps
+    compiled kernels between processes. policy: like that of set_policy. `with device:` makes it the thread's current device.
     """
 
     def __init__(self, backend: str = "auto", index: int = 0, *, arch: str | None = None, threads: int = 0, schedule_seed: int = 0,
@@ -59,8 +59,8 @@ class Device(Allocations):
         )  # fmt: skip
         super().__init__(library.Context(options, f"{chosen}:{index}"))
         self.backend, self.index, self.is_emulator = chosen, index, chosen == "emulator"
-        self._watchers = 0  # Logs and profiles that want to see each call.
-        self._choices = 0  # Changes with everything that may lead a call to another kernel.
+        self._watchers = 0  # Logs and profiles that record each call.
+        self._choices = 0  # Changes with everything that may select another kernel for a call.
         self._local = _OfThread()
         self._infos: dict[str, Any] = {}
         self.default_stream = DefaultStream(self)
@@ -81,7 +81,7 @@ class Device(Allocations):
     # --- its life
 
     def close(self) -> None:
-        """Waits for all work and frees everything of it. Twice is allowed."""
+        """Waits for all work and frees everything of the device. May be called twice."""
         self._context.close()
 
     def __enter__(self) -> Device:
@@ -96,7 +96,7 @@ class Device(Allocations):
         return f"<Device {self.name}, {self.info.name}, {self.info.architecture}{', closed' if self.is_closed else ''}>"
 
     def synchronize(self) -> None:
-        """Waits for all streams. Raises KernelError when a kernel went wrong."""
+        """Waits for all streams. Raises KernelError when a kernel failed."""
         self._insist()
         self.current_stream()._refuse_capture("synchronize()")
         self._wait("gpuemu_context_synchronize")
@@ -104,24 +104,24 @@ class Device(Allocations):
     # --- streams and events
 
     def stream(self, *, priority: int = 0, non_blocking: bool = False) -> Stream:
-        """A new stream. Lower priorities are more urgent; a non-blocking one does not wait for the default stream."""
+        """Creates a stream. Lower priorities are more urgent; a non-blocking stream does not wait for the default stream."""
         made = ctypes.c_uint64()
         self._check("gpuemu_stream_create", structs.whole("priority", priority, INT32_MAX, -INT32_MAX), 1 if non_blocking else 0, ctypes.byref(made))
         return Stream(self, made.value)
 
     def event(self) -> Event:
-        """A new event, which was never recorded."""
+        """Creates an event that was never recorded."""
         made = ctypes.c_uint64()
         self._check("gpuemu_event_create", ctypes.byref(made))
         return Event(self, made.value)
 
     def current_stream(self) -> Stream:
-        """The thread's: that of the innermost `with stream:`, else the default stream."""
+        """Returns the thread's current stream: that of the innermost `with stream:`, else the default stream."""
         stack = self._local.streams
         return stack[-1] if stack else self.default_stream
 
     def adopt_stream(self, handle: Any) -> Stream:
-        """A stream of somebody else, who destroys it: a cudaStream_t as an int, a torch.cuda.Stream, or anything with
+        """Wraps a stream of another owner, who destroys it: a cudaStream_t as an int, a torch.cuda.Stream, or any object with
         __cuda_stream__ or cuda_stream. Raises UnsupportedError on the emulator."""
         self._insist()
         found = handle
@@ -137,7 +137,7 @@ class Device(Allocations):
         return Stream(self, made.value, is_ours=False) if made.value else self.default_stream
 
     def _stream(self, stream: Any) -> Stream:
-        """What `stream=` means."""
+        """Returns the stream for an argument `stream=`."""
         if stream is None:
             current = self.current_stream()
             if current._was_closed:
@@ -162,7 +162,7 @@ class Device(Allocations):
             self._local.streams.pop()
 
     def _drop_stream(self, stream: Stream) -> None:
-        """Takes the innermost entry of the stream away, where this thread has one."""
+        """Removes the innermost entry of the stream from this thread's stack, if there is one."""
         stack = self._local.streams or []
         for place in range(len(stack) - 1, -1, -1):
             if stack[place] is stream:
@@ -170,7 +170,7 @@ class Device(Allocations):
                 return
 
     def _forget_stream(self, stream: Stream) -> None:
-        """Its later users wait for what it still does: the default stream takes its place."""
+        """Replaces the stream by the default stream, so that later users wait for the work that it still does."""
         if not self.is_emulator:
             event = stream.record()
             self.default_stream.wait(event)
@@ -179,11 +179,12 @@ class Device(Allocations):
 
     @property
     def policy(self) -> Policy:
-        """How kernels are chosen."""
+        """Returns how kernels are chosen."""
         return Policy.from_json(self._text("gpuemu_policy_json"))
 
     def set_policy(self, policy: Any) -> None:
-        """A Policy, a dict, JSON text, or the path of a .toml or .json file. One that is refused changes nothing."""
+        """Sets how kernels are chosen: a Policy, a dict, JSON text, or the path of a .toml or .json file. An invalid one changes
+        nothing."""
         if isinstance(policy, os.PathLike) or (isinstance(policy, str) and not policy.lstrip().startswith("{")):
             self._check("gpuemu_context_set_policy", os.fsencode(pathlib.Path(policy)))
         else:
@@ -191,15 +192,15 @@ class Device(Allocations):
         self._choices += 1
 
     def dispatch_log(self, *, times: bool = False, records_max: int = 10_000) -> DispatchLog:
-        """`with device.dispatch_log() as log:` has a record of each call in log.records. times: each call is waited for."""
+        """`with device.dispatch_log() as log:` records each call in log.records. times: waits for each call to time it."""
         return DispatchLog(self, times, structs.whole("records_max", records_max))
 
     def profile(self, *, counters: bool = False) -> Profile:
-        """`with device.profile() as p:` times ops and ranges; counters: what kernels do on the emulator, too."""
+        """`with device.profile() as p:` times ops and ranges; counters: also counts what kernels do on the emulator."""
         return Profile(self, counters)
 
     def range(self, name: str) -> Range:
-        """A range of this thread in a profile."""
+        """Returns a range of this thread in a profile."""
         return Range(self, name)
 
     def _watchers_change(self, by: int) -> None:

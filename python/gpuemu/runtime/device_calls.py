@@ -1,4 +1,4 @@
-"""Calls of the library for one device, and what its kernels did wrong."""
+"""Calls functions of the library for one device, and collects the faults of its kernels."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ FINDINGS_MAX = 64
 
 
 class DeviceCalls(library.Unique):
-    """The part of a Device that calls the library."""
+    """The library calls of a Device."""
 
     is_emulator: bool
 
     def __init__(self, context: library.Context) -> None:
         self._context, self._library, self.name = context, context.library, context.name
         self._lock = threading.RLock()
-        self._told: list[Place] = []  # What findings() tells next. Guarded by _lock.
-        self._captures = 0  # Of now. Guarded by _lock.
+        self._told: list[Place] = []  # Returned by the next findings(). Guarded by _lock.
+        self._captures = 0  # Number of current captures. Guarded by _lock.
         self._ops: dict[str, int] = {}
 
     @property
     def is_closed(self) -> bool:
-        """Whether close() was called."""
+        """True after close()."""
         return self._context.is_closed
 
     def findings(self) -> list[Place]:
-        """What kernels did wrong since the last call, at most 64, notes among it; a GPU tells nothing."""
+        """Returns the findings of kernels since the last call, at most 64, including notes; a GPU reports none."""
         self._insist()
         self._take_findings()
         with self._lock:
@@ -45,7 +45,7 @@ class DeviceCalls(library.Unique):
         return told
 
     def _told_apart_from(self, other: Any) -> str:
-        """Its name in a message that has the other device's, which may be the same."""
+        """Returns its name for a message that also names the other device, which may be the same."""
         return f"{self.name}, the same device object" if other.name == self.name else self.name
 
     def _insist(self) -> None:
@@ -57,7 +57,7 @@ class DeviceCalls(library.Unique):
         self._context.check(getattr(self._library, function), *arguments)
 
     def _check_using(self, used: Sequence[Any], function: Any, *arguments: Any) -> None:
-        """The same. What another thread closed after it was looked at is a ReleasedError."""
+        """Like _check. An object that another thread closed after it was checked raises ReleasedError."""
         try:
             function(*arguments)
         except errors.InvalidArgumentError as problem:
@@ -67,7 +67,7 @@ class DeviceCalls(library.Unique):
             raise errors.ReleasedError(f"{gone!r} was closed meanwhile: {problem}") from None
 
     def _check_on(self, stream: Stream, function: str, *arguments: Any) -> None:
-        """A call whose last argument is the stream."""
+        """Makes a call whose last argument is the stream."""
         self._check_using([stream], self._check, function, *arguments, stream.handle)
 
     def _wait_for(self, stream: Stream) -> None:
@@ -80,7 +80,7 @@ class DeviceCalls(library.Unique):
         return json.loads(self._text(function, *arguments))
 
     def _wait(self, function: str, *arguments: Any) -> None:
-        """A call that waits, and what kernels did before."""
+        """Makes a call that waits, and raises earlier faults of kernels."""
         try:
             self._check(function, *arguments)
             said = ""
@@ -91,7 +91,8 @@ class DeviceCalls(library.Unique):
         self._tell_faults(said)
 
     def _download(self, stream: Stream, to: int, address: int, nbytes: int) -> None:
-        """Copies to the host behind the work of the stream, and waits: _check_on() and _wait_for() in one, as every result is read by it."""
+        """Copies to the host after the work of the stream, and waits: _check_on() and _wait_for() combined, because every result
+        is read by it."""
         context, functions, handle, said = self._context, self._library, stream.handle, ""
         entered = context.enter()
         try:
@@ -105,10 +106,10 @@ class DeviceCalls(library.Unique):
         self._tell_faults(said)
 
     def _tell_faults(self, said: str) -> None:
-        """Raises what kernels did before a wait, which said this of them if anything."""
+        """Raises the faults of kernels that a wait found; `said` is the wait's message about them, if any."""
         faults = [one for one in self._take_findings() if not one.is_note]
         if faults and self._captures == 0:
-            # What was told now is not told by the next wait again.
+            # The next wait must not report these again.
             for _ in range(FINDINGS_MAX):
                 if self._context.call(self._library.gpuemu_context_synchronize) != errors.LAUNCH:
                     break
@@ -129,13 +130,13 @@ class DeviceCalls(library.Unique):
         return found
 
     def _drop_capture(self, stream: int, graph: ctypes.c_uint64) -> None:
-        """Ends the capture of a stream, where there is one still, and forgets its graph, which may be here already."""
+        """Ends the capture of a stream, if there is one, and destroys its graph, which may already be here."""
         with contextlib.suppress(errors.DeviceError):
             self._context.call(self._library.gpuemu_capture_end, stream, ctypes.byref(graph))
         self._drop_graph(graph.value)
 
     def _drop_graph(self, graph: int) -> None:
-        """Destroys a graph, if there is one. It may be gone with its device."""
+        """Destroys a graph, if there is one. The device may have destroyed it."""
         if graph:
             with contextlib.suppress(errors.DeviceError):
                 self._check("gpuemu_graph_destroy", graph)
@@ -150,7 +151,7 @@ class DeviceCalls(library.Unique):
 
     def _issue(self, name: str, call: structs.Call, inputs: Sequence[Tensor], outputs: Sequence[Tensor], stream: Stream,
                function: str = "gpuemu_op_call", *further: Any) -> None:  # fmt: skip
-        """Makes a call of an op with these operands, and notes that its work uses them. further: arguments of `function`."""
+        """Calls an op with these operands, and notes that the work uses them. further: arguments of `function`."""
         used = []
         for number, one in enumerate((*inputs, *outputs)):
             block = one._memory._block

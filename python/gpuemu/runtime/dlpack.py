@@ -1,4 +1,4 @@
-"""The structs of DLPack: capsules that are given away, and those that others gave."""
+"""The structs of DLPack: capsules that are exported, and those that are imported."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import gpuemu.runtime.errors as errors
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13
 _PLAIN, _VERSIONED = b"dltensor", b"dltensor_versioned"
 _READ_ONLY = 1
-# DLDataTypeCode by kind; bfloat16 has a code of its own.
+# DLDataTypeCode by kind; bfloat16 has its own code.
 _KINDS, _BFLOAT = {"signed": 0, "unsigned": 1, "float": 2, "bool": 6}, 4
 # DLDataType's (code, bits) by name, and the reverse.
 _CODES = {name: (_BFLOAT if name == "bfloat16" else _KINDS[row.kind], 8 * row.size) for name, row in TABLE.items()}
 _DTYPES = {pair: name for name, pair in _CODES.items()}
-# DLManagedTensor and DLManagedTensorVersioned as struct has them: data, kind and number of the device, rank, code, bits, lanes, shape,
-# strides, offset; around them owner and deleter, before them version and flags.
+# DLManagedTensor and DLManagedTensorVersioned in the format of struct: data, kind and number of the device, rank, code, bits,
+# lanes, shape, strides, offset; before them version and flags, after them owner and deleter.
 _ELEMENTS = "PiiiBBHPPQ"
 _PLAIN_FORM, _VERSIONED_FORM = struct.Struct("@" + _ELEMENTS + "PP"), struct.Struct("@IIPPQ" + _ELEMENTS)
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -28,12 +28,12 @@ _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 _new = ctypes.pythonapi.PyCapsule_New
 _new.argtypes, _new.restype = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p], ctypes.py_object
-# Also of a capsule that is being destroyed, which must not be counted as an object again.
+# Also called for a capsule that is being destroyed, so ctypes must not create a new reference to it.
 _is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
 _pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
 _rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_SetName", ctypes.pythonapi))
 _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
-_given: dict[int, Any] = {}  # What capsules point to, by address, until their consumer drops it.
+_given: dict[int, Any] = {}  # The objects behind exported capsules, by address, until the consumer drops the capsule.
 _USED = {_PLAIN: b"used_dltensor", _VERSIONED: b"used_dltensor_versioned"}
 
 
@@ -56,7 +56,7 @@ _deleters: dict[int, Any] = {}  # Deleters of other packages, by address. A pack
 
 def exported(address: int, rank: int, sizes: Any, steps: Any, dtype: str, device: tuple[int, int], *, versioned: bool, readonly: bool,
              owner: Any) -> Any:  # fmt: skip
-    """A capsule. sizes, steps: rows of int64 of ctypes. They and `owner` are kept until its consumer drops it."""
+    """Returns a capsule. sizes, steps: rows of int64 of ctypes. They and `owner` are kept until its consumer drops it."""
     elements = (address, *device, rank, *_CODES[dtype], 1, ctypes.addressof(sizes), ctypes.addressof(steps), 0)
     if versioned:
         content, name = _VERSIONED_FORM.pack(1, 0, 0, _DROP, _READ_ONLY if readonly else 0, *elements), _VERSIONED
@@ -76,12 +76,12 @@ def _deleter_at(address: int) -> Any:
 
 
 def _row(address: int, count: int) -> tuple[int, ...]:
-    """int64s of the host."""
+    """Reads int64s from host memory."""
     return struct.unpack(f"@{count}q", ctypes.string_at(address, 8 * count)) if count else ()
 
 
 class Imported:
-    """What a capsule holds. It is given back when nothing refers to this object."""
+    """The content of a capsule. It is released when nothing refers to this object."""
 
     def __init__(self, capsule: Any) -> None:
         self._give_back: Callable[[int], Any] | None = None

@@ -1,4 +1,4 @@
-"""What can go wrong with devices of this process: one class for each code of the C interface."""
+"""Errors of devices of this process: one class for each code of the C interface."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["CaptureError", "CompileError", "DeviceError", "DeviceLostError", "De
 
 
 class _CodedError(DeviceError):
-    """An error whose class says the code."""
+    """An error whose class determines the code."""
 
     of = ""
 
@@ -28,46 +28,45 @@ class InvalidArgumentError(_CodedError, ValueError):
 
 
 class ReleasedError(InvalidArgumentError):
-    """A tensor, memory, stream, event, graph or device that was freed or closed."""
+    """A tensor, memory, stream, event, graph or device was used after it was freed or closed."""
 
 
 class CaptureError(InvalidArgumentError):
-    """Something that must not be captured. The capture is over."""
+    """An operation that cannot be captured. The capture has ended."""
 
 
 class NotFoundError(_CodedError, LookupError):
-    """No such op, variant, device or name; the message lists what there is."""
+    """There is no such op, variant, device or name; the message lists the existing ones."""
 
     of = "NotFound"
 
 
 class UnsupportedError(_CodedError, NotImplementedError):
-    """This device, this library or this variant cannot; of op_call: each variant with its reason."""
+    """This device, library or variant does not support the request; for op_call: each variant with its reason."""
 
     of = "Unsupported"
 
 
 class OutOfMemoryError(_CodedError, MemoryError):
-    """The device has not as much memory; the message has what was requested, what is free and cached, and the largest
-    holders."""
+    """The device has too little memory; the message has the requested, free and cached bytes, and the largest holders."""
 
     of = "ResourceExhausted"
 
 
 class CompileError(_CodedError):
-    """Source or PTX does not compile; the message has line and column."""
+    """Source or PTX cannot be compiled; the message has line and column."""
 
     of = "Compile"
 
 
 class DeviceTimeoutError(_CodedError, TimeoutError):
-    """A kernel exceeded its time."""
+    """A kernel exceeded its time limit."""
 
     of = "Timeout"
 
 
 class ForkedError(_CodedError, RuntimeError):
-    """A device was used in a child of fork, which has none of the threads that do its work."""
+    """A device was used in a child of fork, which lacks the threads that do its work."""
 
     of = "Unavailable"
 
@@ -81,7 +80,7 @@ INVALID_ARGUMENT, RESOURCE_EXHAUSTED, LAUNCH = 1, 7, 10
 
 
 def of_code(number: int, message: str) -> DeviceError:
-    """The exception of a code other than that of a faulting kernel."""
+    """Returns the exception for a code, except that of a faulting kernel."""
     kind = _BY_NUMBER.get(number, f"{number}")
     if isinstance(kind, str):
         return DeviceError(message, kind)
@@ -89,7 +88,7 @@ def of_code(number: int, message: str) -> DeviceError:
 
 
 def of_faults(places: list[Place]) -> Exception:
-    """The exception of a wait behind which kernels have done `places`."""
+    """Returns the exception of a wait that found these faults of kernels."""
     if places[0].kind == "timeout":
         return DeviceTimeoutError(places[0].message)
     raised = KernelError(places)
@@ -97,7 +96,7 @@ def of_faults(places: list[Place]) -> Exception:
 
 
 def places_of(text: str) -> list[Place]:
-    """Findings as the library tells them."""
+    """Parses findings of the library."""
     known = set(Place.__dataclass_fields__)
 
     def made(one: dict[str, Any]) -> Place:

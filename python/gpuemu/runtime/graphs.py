@@ -1,4 +1,4 @@
-"""Captured work that can be launched again and again."""
+"""Captured work that can be launched repeatedly."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _numbers = itertools.count(1)
 
 
 class Graph(library.Unique):
-    """Work of a stream that is written down instead of done.
+    """Work of a stream that is recorded and not executed.
 
         with Graph(device) as graph:      # on a stream of its own, which is current meanwhile
             op_call("relu", [x], [y])
         graph.launch()
 
-    Addresses are fixed, contents are read at each launch. It keeps what it uses alive until close().
+    Addresses are fixed, contents are read at each launch. The graph keeps the memory that it uses alive until close().
     """
 
     def __init__(self, device: Device | None = None, *, stream: Any = None) -> None:
@@ -43,31 +43,31 @@ class Graph(library.Unique):
 
     @property
     def device(self) -> Device:
-        """Whose work it is."""
+        """The device whose work it records."""
         return self._device
 
     @property
     def nodes(self) -> int:
-        """Pieces of work."""
+        """The number of pieces of work."""
         return self._nodes
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can be launched."""
+        """True if it can be launched."""
         return self._state == "ready" and not self._device.is_closed
 
     @property
     def is_capturing(self) -> bool:
-        """Between begin() and end()."""
+        """True between begin() and end()."""
         return self._state == "capturing"
 
     @property
     def is_closed(self) -> bool:
-        """Whether close() was called, or the device is closed."""
+        """True after close(), or when the device is closed."""
         return self._state == "closed" or self._device.is_closed
 
     def begin(self) -> None:
-        """From now on work of its stream is written down and not done."""
+        """Starts the capture: from now on work of its stream is recorded and not executed."""
         self._insist()
         if self._state != "new":
             raise errors.InvalidArgumentError(f"{self.name} has been begun already; make another Graph")
@@ -78,7 +78,7 @@ class Graph(library.Unique):
             self._device._check("gpuemu_capture_begin", stream._live())
         except errors.DeviceError:
             raise
-        except BaseException:  # Whoever presses Ctrl-C has a stream afterwards that captures nothing.
+        except BaseException:  # After Ctrl-C the stream must not stay in a capture.
             self._device._drop_capture(stream.handle, ctypes.c_uint64())
             raise
         self._stream, self._state = stream, "capturing"
@@ -88,7 +88,7 @@ class Graph(library.Unique):
             self._device._push_stream(stream)
 
     def end(self) -> None:
-        """Ends the capture; the graph is ready then."""
+        """Ends the capture; the graph is then ready."""
         self._insist()
         if self._state != "capturing":
             raise errors.InvalidArgumentError(f"{self.name} is not being captured; begin() does that")
@@ -98,7 +98,7 @@ class Graph(library.Unique):
         self._handle, self._nodes, self._state = handle, nodes.value, "ready"
 
     def launch(self, stream: Any = None) -> None:
-        """Does the work as one piece of the stream's."""
+        """Launches the work as one piece on the stream."""
         self._insist()
         if self._state != "ready":
             raise errors.InvalidArgumentError(f"{self.name} cannot be launched: " + (
@@ -111,7 +111,7 @@ class Graph(library.Unique):
             block.used_by(chosen)
 
     def close(self) -> None:
-        """Frees it and its workspaces; launched work is still done. Twice is allowed."""
+        """Frees the graph and its workspaces; launched work still completes. May be called twice."""
         if library.is_forked() or self._state == "closed":
             return
         if self._state == "capturing":
@@ -121,7 +121,7 @@ class Graph(library.Unique):
             if before == "ready" and not self._device.is_closed:
                 self._device._check("gpuemu_graph_destroy", self._handle)
         except (errors.ReleasedError, errors.DeviceLostError):
-            pass  # It is gone with its device.
+            pass  # It was destroyed with its device.
         finally:
             self._kept.clear()
 
@@ -135,16 +135,16 @@ class Graph(library.Unique):
         self._joined.append(stream)
 
     def _keep(self, memory: Memory, block: Block) -> None:
-        """The graph uses the memory."""
+        """Keeps memory that the graph uses."""
         self._kept[block.address] = (memory, block)
         memory._join_graph(self)
 
     def _hold(self, data: Any) -> None:
-        """The graph reads data of the host."""
+        """Keeps host data that the graph reads."""
         self._held.append(data)
 
     def _finish(self) -> int:
-        """The handle of what was captured. The capture is over, whatever comes."""
+        """Ends the capture in any case; returns the handle of the captured graph."""
         assert self._stream is not None
         stream, self._state = self._stream, "failed"
         for one in self._joined:
@@ -169,7 +169,7 @@ class Graph(library.Unique):
         try:
             self._device._check("gpuemu_graph_destroy", self._finish())
         except errors.DeviceError:
-            pass  # What spoilt the capture is told by whoever ends it.
+            pass  # The caller that ends the capture reports what made it invalid.
         for memory, _ in self._kept.values():
             if memory._graphs:
                 memory._graphs.discard(self)
@@ -195,4 +195,4 @@ class Graph(library.Unique):
             try:
                 self.close()
             except errors.DeviceError:
-                pass  # Nobody is there to be told.
+                pass  # A destructor has nobody to report to.

@@ -19,16 +19,16 @@ from gpuemu.runtime.tensors import Tensor
 
 
 def from_dlpack(x: Any, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
-    """A tensor of whatever has DLPack, without a copy unless copy=True. Raises BufferError where it needs one."""
+    """Returns a tensor for any object with DLPack, without a copy unless copy=True. Raises BufferError if it needs one."""
     if not hasattr(x, "__dlpack__"):
         raise TypeError(f"x is of type {type(x).__name__}, which has no __dlpack__")
     return as_tensor(x, device=device, copy=copy)
 
 
 def as_tensor(x: Any, *, device: Device | None = None, copy: bool | None = None) -> Tensor:
-    """A Tensor as it is, and memory of others without a copy: what has DLPack or __cuda_array_interface__, and on the emulator
-    arrays of NumPy. Strides are kept, the owner lives as long. copy=True: a copy, of any array. Raises BufferError where it needs
-    a copy, InvalidArgumentError for dtypes that no device has."""
+    """Returns a Tensor unchanged, and wraps memory of other packages without a copy: objects with DLPack or
+    __cuda_array_interface__, and on the emulator arrays of NumPy. Strides are kept, and the owner is kept alive. copy=True:
+    copies any array. Raises BufferError if a copy would be needed, InvalidArgumentError for dtypes that no device has."""
     if isinstance(x, Tensor) and not copy and device in (None, x.device):
         return x
     chosen = device if device is not None else x.device if isinstance(x, Tensor) else current_device()
@@ -56,7 +56,7 @@ def _needs_copy(what: str, device: Device) -> BufferError:
 
 
 def _elements_of(kind: np.dtype[Any], shape: tuple[int, ...], strides: tuple[int, ...] | None) -> tuple[str, tuple[int, ...]]:
-    """The dtype, and the strides in elements."""
+    """Returns the dtype, and the strides in elements."""
     if kind.name not in dtypes_generated.TABLE or kind.byteorder == ">":
         raise errors.InvalidArgumentError(f"dtype {kind.str if kind.name != 'bfloat16' else kind.name} is not one of a device: expected "
                                           f"{', '.join(dtypes_generated.DTYPES)} in the byte order of this machine")  # fmt: skip
@@ -85,7 +85,7 @@ def _of_dlpack(x: Any, device: Device) -> Tensor:
     try:
         capsule = x.__dlpack__(max_version=(1, 0), **how)
     except TypeError:
-        capsule = x.__dlpack__(**how)  # Of before versions.
+        capsule = x.__dlpack__(**how)  # The protocol before versions.
     held = dlpack.Imported(capsule)
     return _adopted(device, held.address, held.shape, held.strides, held.dtype, held.is_readonly, held)
 
@@ -106,7 +106,7 @@ def _of_cuda_array(x: Any, device: Device) -> Tensor:
 
 
 def torch_stream(device: Device | None = None) -> Stream:
-    """torch's current stream of the GPU, adopted; on the emulator the current stream of the device."""
+    """Returns torch's current stream of the GPU, adopted; on the emulator, the current stream of the device."""
     chosen = current_device() if device is None else device
     if chosen.is_emulator:
         return chosen.current_stream()

@@ -1,4 +1,4 @@
-"""Finding libgpuemu, loading it into this process once, and calling its functions."""
+"""Finds libgpuemu, loads it into this process once, and calls its functions."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ import gpuemu.runtime.errors as errors
 import gpuemu.runtime.structs as structs
 
 NAME = "libgpuemu.so.1"
-ABI = 2  # Of the header with the functions that this module uses.
+ABI = 2  # Version of the header with the functions that this module uses.
 
 
 class _State:
-    """Of the process."""
+    """The state of the process."""
 
     lock = threading.Lock()
     loaded: Library | None = None
@@ -29,7 +29,7 @@ class _State:
 
 
 class OfThread(threading.local):
-    """What each thread has for itself."""
+    """The state of each thread."""
 
     def __init__(self) -> None:
         self.devices: list[Any] = []  # The last one is current.
@@ -50,7 +50,7 @@ class Library:
         try:
             self._loaded = ctypes.CDLL(path)
         except OSError as problem:
-            # The wheel has it, and an installation beside its command: this is neither.
+            # An installed package finds the library in the wheel or beside its command; this is neither.
             how = "" if os.path.sep in path else "; set GPUEMU_LIBRARY to its path, or install the wheel of gpuemu, which has it"
             raise errors.UnsupportedError(f"{path} cannot be loaded: {problem}{how}") from None
         for name, takes in structs.FUNCTIONS.items():
@@ -75,7 +75,7 @@ class Library:
         return function
 
     def has(self, name: str) -> bool:
-        """Whether it has a function of structs.LATER."""
+        """True if it has a function of structs.LATER."""
         return name not in self._lacks
 
     def _version(self) -> str:
@@ -93,21 +93,21 @@ class Library:
         raise AttributeError(name)
 
     def last_error(self) -> str:
-        """Of this thread's last call that failed."""
+        """Returns the error of this thread's last call that failed."""
         said: bytes = self.gpuemu_last_error()
         return said.decode("utf-8", "replace")
 
     def check(self, code: int) -> None:
-        """Raises the error of a code; that of a faulting kernel is the device's to explain."""
+        """Raises the error of a code; the device explains that of a faulting kernel."""
         if code != 0:
             raise errors.of_code(code, self.last_error())
 
     def json(self, function: Any, *arguments: Any) -> Any:
-        """What a function tells as text."""
+        """Returns the JSON text of a function, parsed."""
         return json.loads(self.text(function, *arguments))
 
     def text(self, function: Any, *arguments: Any) -> str:
-        """The text of a function with (to, room, bytes)."""
+        """Returns the text of a function with (to, room, bytes)."""
         room, needed = 4096, ctypes.c_size_t()
         while True:
             buffer = ctypes.create_string_buffer(room)
@@ -119,8 +119,8 @@ class Library:
 
 
 def find() -> str:
-    """The path of the library: $GPUEMU_LIBRARY, inside of this package, beside the gpuemu command, or where the system finds
-    its name."""
+    """Returns the path of the library: $GPUEMU_LIBRARY, in this package, beside the gpuemu command, or where the system finds its
+    name."""
     if named := os.environ.get("GPUEMU_LIBRARY"):
         return named
     places = [installed.NATIVE / "lib" / "gpuemu" / NAME]
@@ -137,12 +137,12 @@ def refuse_forked() -> None:
 
 
 def is_forked() -> bool:
-    """Whether closing and destructors have to do nothing."""
+    """True if closing and destructors must do nothing."""
     return _State.forked
 
 
 def load() -> Library:
-    """The library of this process."""
+    """Returns the library of this process."""
     if _State.forked:
         refuse_forked()
     made = _State.loaded
@@ -168,14 +168,14 @@ class Context:
         made = ctypes.c_void_p()
         self.library.check(self.library.gpuemu_context_create(ctypes.byref(options), ctypes.byref(made)))
         self._handle = made
-        self._lock = threading.RLock()  # Destructors may call from inside of it.
+        self._lock = threading.RLock()  # Destructors may call while the lock is held.
         self._changed = threading.Condition(self._lock)
         self._calls = self._held = 0
         self._is_destroyed = False
         self.is_closed = False
 
     def enter(self) -> ctypes.c_void_p:
-        """The handle, which stays until leave(). Raises ReleasedError when the device is closed."""
+        """Returns the handle, which stays valid until leave(). Raises ReleasedError when the device is closed."""
         if _State.forked:
             refuse_forked()
         with self._lock:
@@ -192,7 +192,8 @@ class Context:
                 self._changed.notify_all()
 
     def call(self, function: Any, *arguments: Any) -> int:
-        """The code of a function that takes the context first. enter() and leave() are written out: every memory that is freed comes by."""
+        """Returns the code of a function that takes the context first. enter() and leave() are inlined, because every free calls
+        this."""
         if _State.forked:
             refuse_forked()
         lock = self._lock
@@ -210,7 +211,7 @@ class Context:
                     self._changed.notify_all()
 
     def check(self, function: Any, *arguments: Any) -> None:
-        """The same; raises the error of the code."""
+        """Like call(), but raises the error of the code."""
         handle = self.enter()
         try:
             code = function(handle, *arguments)
@@ -220,7 +221,7 @@ class Context:
             self.leave()
 
     def text(self, function: Any, *arguments: Any) -> str:
-        """The text that a function tells."""
+        """Returns the text of a function."""
         handle = self.enter()
         try:
             return self.library.text(function, handle, *arguments)
@@ -228,7 +229,7 @@ class Context:
             self.leave()
 
     def close(self) -> bool:
-        """Destroys it when the last call has returned; False when somebody did. Waits for all work."""
+        """Destroys the context when the last call has returned; returns False if it was already destroyed. Waits for all work."""
         if _State.forked:
             return False
         with self._lock:
@@ -244,7 +245,7 @@ class Context:
         return True
 
     def hold(self) -> None:
-        """Somebody outside sees its memory: it stays, also behind close(), until let_go()."""
+        """Keeps the context's memory for a user outside, including after close(), until let_go()."""
         with self._lock:
             self._held += 1
 
@@ -262,13 +263,13 @@ class Context:
         self.library.gpuemu_context_destroy(self._handle)
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
-        # A daemon thread that is in a call when the interpreter ends never comes back from it.
+        # A daemon thread that is in a call when the interpreter ends never returns from it.
         if hasattr(self, "is_closed") and not (is_finalizing() and self._calls > 0):
             self.close()
 
 
 class Unique:
-    """An object that stands for something of a device: it can be neither pickled nor copied."""
+    """An object that represents a resource of a device: it can be neither pickled nor copied."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"a {type(self).__name__} can be neither pickled nor copied: it belongs to a device of this process")

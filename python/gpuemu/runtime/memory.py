@@ -1,4 +1,4 @@
-"""Memory of a device: what was allocated, who used it, and when it may go."""
+"""Memory of a device: its allocations, their users, and when they may be freed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MemoryInfo = namedtuple("MemoryInfo", "total_bytes free_bytes")
 
 @dataclass(frozen=True)
 class MemoryStatistics:
-    """What a device has allocated, in bytes; the last seven are numbers."""
+    """Memory that a device has allocated, in bytes; the last seven members are counts."""
 
     requested_bytes: int = 0
     allocated_bytes: int = 0
@@ -41,20 +41,20 @@ class MemoryStatistics:
 
 
 class Block:
-    """The bytes at an address. They are freed when nothing refers to them, behind the work of every stream that used them."""
+    """The bytes at an address. They are freed when nothing refers to them, after the work of every stream that used them."""
 
     last: Any = None  # The stream that used it last.
     free_stream: Any = None
     was_exported = False
-    mark: Any = None  # What an export left behind; gone with the next use.
-    awaited: Any = None  # The mark of an export that has waited for all uses before it.
-    layout: Any = None  # What a run of lazy tensors has in it, as Device._blocks() got it.
+    mark: Any = None  # Left by an export; removed by the next use.
+    awaited: Any = None  # The mark of an export that has waited for all earlier uses.
+    layout: Any = None  # The layout of a lazy tensor's run in this memory, from Device._blocks().
 
     def __init__(self, device: Any, address: int, kind: str) -> None:
         self.device, self.address, self.kind = device, address, kind
         self.streams: dict[int, Any] = {}  # By handle; the last one used it last.
         if kind != "device":
-            device._context.hold()  # It is a buffer, and nobody says when the last view of it is gone.
+            device._context.hold()  # It is a buffer, and the end of its last view is not reported.
 
     def used_by(self, stream: Any) -> None:
         """Notes that work of the stream uses it."""
@@ -64,8 +64,8 @@ class Block:
         self.device._uses += 1
 
     def last_stream(self) -> Any:
-        """The stream that used it last."""
-        used = list(self.streams.values())  # In one step: other threads use it, too.
+        """Returns the stream that used it last."""
+        used = list(self.streams.values())  # Copied in one step, because other threads use it, too.
         return used[-1] if used and not used[-1].is_closed else self.device.default_stream
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
@@ -77,7 +77,7 @@ class Block:
 
 
 class ForeignBlock(Block):
-    """Bytes of somebody else, whom `owner` keeps alive."""
+    """Bytes of another owner, which `owner` keeps alive."""
 
     def __init__(self, device: Any, address: int, nbytes: int, is_readonly: bool, owner: Any, name: str = "") -> None:
         self.owner, self.nbytes = owner, 0
@@ -88,13 +88,13 @@ class ForeignBlock(Block):
 
 
 class Memory(library.Unique):
-    """Memory of Device.allocate. Pinned and managed memory has the buffer protocol, as bytes that can be written; the host may
-    touch it when the work that uses it is done.
+    """Memory of Device.allocate. Pinned and managed memory has the buffer protocol, as writable bytes; the host may access it
+    when the work that uses it is done.
     """
 
     _block: Block | None
     _was_freed = False
-    _graphs: Any = ()  # A WeakSet from the first graph on: most memory is in none.
+    _graphs: Any = ()  # A WeakSet from the first graph on; most memory is in no graph.
     _is_readonly = False
     nbytes: int
     name: str
@@ -108,29 +108,29 @@ class Memory(library.Unique):
         self._address, self.nbytes, self.kind, self.name = block.address, nbytes, block.kind, name
 
     def _join_graph(self, graph: Any) -> None:
-        """The graph uses it."""
+        """Notes that the graph uses it."""
         if not self._graphs:
             self._graphs = weakref.WeakSet()
         self._graphs.add(graph)
 
     @property
     def device(self) -> Any:
-        """Whose it is."""
+        """The device that it belongs to."""
         return self._device
 
     @property
     def address(self) -> int:
-        """The same for the host and kernels where the memory is pinned, managed or the emulator's."""
+        """The address. It is the same for the host and kernels if the memory is pinned, managed or the emulator's."""
         return self._address
 
     @property
     def is_freed(self) -> bool:
-        """Whether free() was called, or the device is closed."""
+        """True after free(), or when the device is closed."""
         return self._was_freed or self._device.is_closed
 
     def free(self, stream: Any = None) -> None:
-        """Frees it behind the work of every stream that used it, and of `stream`. Twice is allowed. Raises
-        InvalidArgumentError when a graph uses it."""
+        """Frees it after the work of every stream that used it, and of `stream`. May be called twice. Raises InvalidArgumentError
+        when a graph uses it."""
         if library.is_forked() or self.is_freed:
             return
         using = next((one for one in self._graphs if not one.is_closed), None)
@@ -141,7 +141,7 @@ class Memory(library.Unique):
         self._was_freed = True
         self._device._uses += 1
         if self.kind == "device":
-            self._block = None  # Whoever exported it may have it still.
+            self._block = None  # A package to which it was exported may still use it.
 
     def __len__(self) -> int:
         return self.nbytes
@@ -150,7 +150,7 @@ class Memory(library.Unique):
         return True
 
     def _bytes(self) -> memoryview:
-        """Raises TypeError for memory that the host does not reach by a buffer."""
+        """Returns the buffer. Raises TypeError for memory that the host cannot access as a buffer."""
         seen: Any = self
         return memoryview(seen)
 
@@ -171,7 +171,7 @@ class Memory(library.Unique):
         return f"'{self.name}'" if self.name else f"memory at {self.address:#x}"
 
     def _live(self, what: str = "the memory") -> Block:
-        """Raises ReleasedError when it is freed."""
+        """Returns the block. Raises ReleasedError if it is freed."""
         block = self._block
         library.refuse_forked()
         if block is None or self.is_freed:
@@ -182,8 +182,8 @@ class Memory(library.Unique):
 
 
 class _Byte(ctypes.Union):
-    """One byte. The buffer of an array of it has the format "B", as bytes has it; that of c_ubyte has "<B", which memoryview shows
-    but neither reads nor writes."""
+    """One byte. The buffer of an array of it has the format "B", like bytes; that of c_ubyte has "<B", whose elements memoryview
+    can neither read nor write."""
 
     _fields_ = [("value", ctypes.c_ubyte)]
 
@@ -193,16 +193,16 @@ class _DeviceMemory(Memory):
         self._start(block, nbytes, name)
 
 
-_DeviceMemory.__name__ = _DeviceMemory.__qualname__ = Memory.__name__  # Messages of Python have it.
+_DeviceMemory.__name__ = _DeviceMemory.__qualname__ = Memory.__name__  # Python's messages show this name.
 
 
 def device_memory(block: Block, nbytes: int, name: str) -> Memory:
-    """Memory that the host does not reach by a buffer."""
+    """Wraps memory that the host cannot access as a buffer."""
     return _DeviceMemory(block, nbytes, name)
 
 
 def host_memory(block: Block, nbytes: int, name: str) -> Memory:
-    """Memory that is a buffer: only types of C have that protocol in every Python, so it is one, of a type for its size."""
+    """Wraps memory that is a buffer. Only C types have that protocol in every Python version, so a type is made for its size."""
     kind: Any = types.new_class("Memory", (Memory, _Byte * nbytes))
     kind.__module__ = __name__
     made: Memory = kind.from_address(block.address)
@@ -211,14 +211,14 @@ def host_memory(block: Block, nbytes: int, name: str) -> Memory:
 
 
 class Staging:
-    """Copies of host data on their way to a device, each until the copy is done. Thread-safe."""
+    """Copies of host data on their way to a device, each kept until its transfer is done. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._waiting: list[tuple[Any, Any]] = []  # Guarded by _lock.
 
     def keep(self, data: Any, stream: Any) -> None:
-        """`data` stays until the work issued to the stream so far is done."""
+        """Keeps `data` until the work issued to the stream so far is done."""
         event = stream.record()
         with self._lock:
             done = list(itertools.takewhile(lambda one: one[0].query(), self._waiting))

@@ -1,4 +1,5 @@
-"""Calls of ops that are made again and again in one order, with tensors at other addresses: prepared once, and captured where addresses recur."""
+"""Calls of ops that are repeated in one order with tensors at other addresses: prepared once, and captured when addresses
+recur."""
 
 from __future__ import annotations
 
@@ -14,23 +15,23 @@ import gpuemu.runtime.library as library
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.tensors import Tensor
 
-GRAPHS_MAX = 16  # Of one PreparedCalls. A loop has several addresses by turns.
-SEEN_MAX = 64  # Addresses that are remembered until they recur.
-RECURRENCES = 1  # So often the same addresses have to come back before they are worth a graph.
+GRAPHS_MAX = 16  # Most graphs of one PreparedCalls. A loop may alternate between several addresses.
+SEEN_MAX = 64  # Most addresses that are remembered until they recur.
+RECURRENCES = 1  # Recurrences of the same addresses after which a graph is made.
 
 Addresses = tuple[int, ...]
 
 
 class _Recurring(NamedTuple):
-    """What is known of addresses. graph: its handle; 0: it cannot be captured."""
+    """The state of one set of addresses. graph: its handle; 0: it cannot be captured."""
 
     times: int
-    last: int  # The number of the run that had them last.
+    last: int  # The number of the last run with these addresses.
     graph: int = 0
 
 
 def order_behind(stream: Any, blocks: Sequence[Any]) -> None:
-    """Work of the stream from now on begins after what other streams have issued with the memory."""
+    """Makes later work of the stream wait for work that other streams have issued with the memory."""
     others = {id(one): one for block in blocks for one in list(block.streams.values()) if one is not stream}
     for one in others.values():
         if not one.is_closed and one._graph is None:
@@ -38,28 +39,27 @@ def order_behind(stream: Any, blocks: Sequence[Any]) -> None:
 
 
 class PreparedCalls:
-    """Calls of ops that come with gpuemu, made again and again with other tensors in some places. What does not change was looked at when
-    they were made for the first time. On a GPU, where memory that is freed and taken again comes back at the same addresses, calls with the
-    addresses of before are launched as a captured graph. A graph keeps no memory: it is launched only when its addresses are those of
-    tensors that live now."""
+    """Repeated calls of built-in ops, with other tensors in some places. Everything that does not change was checked by the first
+    run. On a GPU, where freed memory is often allocated again at the same addresses, calls with earlier addresses are launched as
+    a captured graph. A graph keeps no memory: it is launched only when its addresses are those of live tensors."""
 
-    captures: bool | None = None  # Whether graphs are made; None: on a GPU. What the emulator would save is little beside its work.
+    captures: bool | None = None  # Whether graphs are made; None: only on a GPU. On the emulator they would save little.
 
     def __init__(self, device: Any) -> None:
         self._device = device
         self._calls: list[structs.Call] = []
         self._row: Any = None  # The addresses of the calls.
-        self._stream = 0  # The handle that the calls have.
+        self._stream = 0  # The handle of the stream in the calls.
         self._places: dict[Any, list[structs.Operand]] = {}
         self._kept: list[Any] = []
         self._runs = 0
         self._seen: OrderedDict[Addresses, _Recurring] = OrderedDict()
         self._graphs: OrderedDict[Addresses, _Recurring] = OrderedDict()  # The least recently used first.
-        self._choices = -1  # The state of the device's choices that the graphs are of.
-        self._own_stream: Any = None  # On which graphs are captured.
+        self._choices = -1  # The state of the device's choices for which the graphs were captured.
+        self._own_stream: Any = None  # The stream on which graphs are captured.
 
     def add(self, op: str, inputs: Sequence[tuple[Any, Tensor]], outputs: Sequence[tuple[Any, Tensor]], schema_id: int, attributes: bytes) -> None:
-        """A call of tensors, each with a name of its memory. Their memory is the caller's to keep, or to replace by issue()."""
+        """Adds a call with tensors, each with a name of its memory. The caller keeps their memory, or replaces it by issue()."""
         rows = [structs.operands([tensor for _, tensor in side]) for side in (inputs, outputs)]
         self._calls.append(structs.Call(
             struct_bytes=ctypes.sizeof(structs.Call), op=self._device._op_number(op), inputs=ctypes.addressof(rows[0]), outputs=ctypes.addressof(rows[1]),
@@ -72,9 +72,9 @@ class PreparedCalls:
         self._row = (ctypes.c_void_p * len(self._calls))(*map(ctypes.addressof, self._calls))
 
     def issue(self, addresses: Mapping[Any, int], blocks: Sequence[Any], stream: Any) -> tuple[int, Exception | None]:
-        """Makes the calls with these addresses in their places, behind what other streams do with `blocks`: all memory that they use
-        but what was allocated just now for the stream. Returns how many went through, and the error of the one behind them; -1 for an
-        error that is of all of them."""
+        """Makes the calls with these addresses in their places, after the work of other streams with `blocks`: all memory that
+        the calls use, except memory just allocated for the stream. Returns how many succeeded, and the error of the next one; -1
+        for an error of all calls."""
         handle, context = stream._live(), self._device._context
         foreign = []
         for block in blocks:
@@ -111,7 +111,7 @@ class PreparedCalls:
                 call.stream = stream
 
     def _issue(self, context: Any) -> tuple[int, int]:
-        """How many went through, and the code of the one behind them."""
+        """Returns how many calls succeeded, and the code of the next one."""
         functions = self._device._library
         if not functions.has("gpuemu_op_calls"):
             for done, call in enumerate(self._calls):
@@ -123,8 +123,8 @@ class PreparedCalls:
         return issued.value, code
 
     def _graph_of(self, addresses: Mapping[Any, int]) -> int:
-        """The graph of the calls at these addresses, made now if they have recurred often enough; 0: there is none. Where somebody
-        watches calls, they are made one by one."""
+        """Returns the graph of the calls at these addresses, captured now if they have recurred often enough; 0 if there is none.
+        While calls are logged or profiled, they are made one by one."""
         device = self._device
         if not (not device.is_emulator if self.captures is None else self.captures) or device._watchers:
             return 0
@@ -142,14 +142,15 @@ class PreparedCalls:
                 if len(self._seen) > SEEN_MAX:
                     self._seen.popitem(last=False)
                 return 0
-            # One that cannot be captured is not tried again.
+            # Do not retry addresses that cannot be captured.
             found = found._replace(graph=self._captured(addresses))
         self._graphs[key] = found._replace(last=self._runs)
         return found.graph
 
     def _makes_room(self, last: int) -> bool:
-        """Whether there is room for the graph of addresses that were seen in that run before. The least recently used one goes, unless it
-        was used since: more sets of addresses that take turns than there is room for would be captured again and again."""
+        """Returns True if there is room for the graph of addresses that were last used in the run `last`. The least recently used
+        graph is removed, unless it was used since then: otherwise more alternating addresses than there is room for would be
+        captured again and again."""
         if len(self._graphs) < GRAPHS_MAX:
             return True
         key, oldest = next(iter(self._graphs.items()))
@@ -160,7 +161,7 @@ class PreparedCalls:
         return True
 
     def _captured(self, addresses: Mapping[Any, int]) -> int:
-        """The handle of a new graph; 0 where the device refuses."""
+        """Returns the handle of a new graph; 0 if the device rejects it."""
         device = self._device
         device._captures_change(1)
         try:
@@ -183,7 +184,7 @@ class PreparedCalls:
             finally:
                 device._context.leave()
             device._check("gpuemu_capture_end", stream, ctypes.byref(graph))
-        except BaseException:  # Whoever presses Ctrl-C has a stream afterwards that captures nothing.
+        except BaseException:  # After Ctrl-C the stream must not stay in a capture.
             device._drop_capture(stream, graph)
             raise
         if code:

@@ -1,4 +1,4 @@
-"""Ops and kernels of the caller, which op_call finds beside the built-in ones."""
+"""Registers ops and kernels of the caller, which op_call finds like the built-in ones."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ import gpuemu.runtime.structs as structs
 from gpuemu.runtime.device import INT32_MAX, Device
 from gpuemu.runtime.registrations import Entry, TensorSpec
 
-_reasons = threading.local()  # The text of the last refusal, which the library reads.
+_reasons = threading.local()  # The text of the last rejection, which the library reads.
 
 
 @dataclass(frozen=True, init=False)
 class Launch:
-    """One launch of a kernel. Sizes are ints or texts such as "cdiv(x.count, 256)"; args in the order of the entry's parameters:
-    "x" the address of an operand, "i32:x.count", "i64:", "f32:eps", "f64:" values."""
+    """One launch of a kernel. Sizes are ints or expressions such as "cdiv(x.count, 256)"; args in the order of the entry's
+    parameters: "x" for the address of an operand; "i32:x.count", "i64:", "f32:eps", "f64:" for values."""
 
     entry: str
     grid: tuple[Any, ...]
@@ -58,7 +58,7 @@ def _sizes(name: str, value: Any) -> tuple[str, ...]:
 
 
 class Registration(library.Unique):
-    """An op or kernel that was registered. `with` removes it at its end."""
+    """A registered op or kernel. `with` removes it at its end."""
 
     def __init__(self, entry: Entry) -> None:
         self._entry = entry
@@ -67,7 +67,8 @@ class Registration(library.Unique):
     name = property(lambda self: self._entry.name, doc="Of the kernel; of an op its own.")
 
     def remove(self) -> None:
-        """Later calls do not see it; captures that use it stay valid. An op takes its kernels with it. Twice is allowed."""
+        """Removes the registration for later calls; captures that use it stay valid. Removing an op removes its kernels. May be
+        called twice."""
         if not library.is_forked():
             registrations.remove(self._entry)
 
@@ -123,10 +124,10 @@ def _fields(schema: Any) -> Any:
 def register_op(name: str, inputs: Sequence[str], outputs: Sequence[str], *, schema: Sequence[Any] = (), in_place: bool = False,
                 infer: Callable[..., Any] | None = None, reference: Callable[..., Any] | None = None,
                 error_scale: Callable[..., Any] | None = None, summary: str = "") -> Registration:  # fmt: skip
-    """An op of the caller, for the process. inputs, outputs: "x: T", "index: I, rank 1"; schema: (field, dtype, default).
+    """Registers an op for the process. inputs, outputs: "x: T", "index: I, rank 1"; schema: (field, dtype, default).
 
-    infer(*specs, **attrs) gives the TensorSpecs of the outputs, reference(**inputs, **attrs) float64 arrays (one, or a dict by
-    output), error_scale the size of the terms that it sums, in the same form. Kernels are register_kernel's.
+    infer(*specs, **attrs) returns the TensorSpecs of the outputs, reference(**inputs, **attrs) float64 arrays (one, or a dict by
+    output), error_scale the magnitude of the terms that it sums, in the same form. register_kernel adds kernels.
     """
     for what, value in (("name", name), ("summary", summary)):
         if not isinstance(value, str):
@@ -149,7 +150,7 @@ def register_op(name: str, inputs: Sequence[str], outputs: Sequence[str], *, sch
     entry.fields = {one[0]: one[2] for one in schema}
     entry.operands = (names[0], names[1])
     entry.described = {"inputs": list(inputs), "outputs": list(outputs), "schema": [list(one) for one in schema], "in_place": bool(in_place), "summary": summary}
-    calling._any_device()  # Refuses what is wrong where no device is open yet.
+    calling._any_device()  # Rejects wrong arguments if no device is open yet.
     registrations.add(entry)
     return Registration(entry)
 
@@ -157,10 +158,10 @@ def register_op(name: str, inputs: Sequence[str], outputs: Sequence[str], *, sch
 def register_kernel(op: str, name: str, source: Any, launches: Sequence[Launch], *, types: Mapping[str, Sequence[str]] | None = None,
                     priority: int = 0, supports: Any = None, schema: Sequence[Any] = (), strided: bool = False, wide: bool = False,
                     sm_min: int = 0, workspace: Any = 0, device: Device | None = None) -> Registration:  # fmt: skip
-    """A kernel for an op, for the process or for one device. source: CUDA C++ or PTX, text or path.
+    """Registers a kernel for an op, for the process or for one device. source: CUDA C++ or PTX, text or path.
 
-    types: {"T": ["float32"]}; a letter that it lacks has every float. supports: an expression, 0 where the kernel does not
-    compute, or supports(case) -> True | the reason. workspace: bytes of an operand "workspace" of the launches. Raises
+    types: {"T": ["float32"]}; a missing letter accepts every float. supports: an expression that is 0 for cases that the kernel
+    does not support, or supports(case) -> True | the reason. workspace: bytes of an operand "workspace" of the launches. Raises
     InvalidArgumentError, NotFoundError, and CompileError for PTX; CUDA C++ is compiled when it is first needed.
     """
     for what, value in (("op", op), ("name", name)):
@@ -265,7 +266,7 @@ def _types(types: Any) -> bytes:
 
 
 def _asking(op: str, name: str, supports: Callable[[Any], Any]) -> Callable[[Any, Any], int]:
-    """A callback that asks a function; what it raises is the reason."""
+    """Returns a callback that calls the function; the text of an exception becomes the reason."""
 
     def ask(user: Any, asked: Any) -> int:
         try:

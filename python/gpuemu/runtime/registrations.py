@@ -1,4 +1,4 @@
-"""What this process has registered, and the devices that know of it."""
+"""The registrations of this process, and the devices that have them."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class Entry:
 
     @property
     def is_op(self) -> bool:
-        """Whether it is an op and no kernel."""
+        """True for an op, False for a kernel."""
         return isinstance(self.declared, structs.OpDeclaration)
 
     def concerns(self, device: Any) -> bool:
-        """Whether the device is one that it is registered for."""
+        """True if it is registered for this device."""
         return self.only is None or self.only() is device
 
     def apply(self, device: Any) -> None:
-        """Registers it on a device. Raises what the library says of it."""
+        """Registers it on a device. Raises the library's error."""
         if self.is_op:
             made = ctypes.c_uint32()
             device._check("gpuemu_op_register", ctypes.byref(self.declared), ctypes.byref(made))
@@ -71,7 +71,7 @@ class Entry:
         forget(device, self.op)
 
     def withdraw(self, device: Any) -> None:
-        """Undoes apply() where it was done."""
+        """Undoes apply()."""
         handle = self.handles.pop(device, None)
         if handle is not None and not device.is_closed:
             device._check("gpuemu_op_remove" if self.is_op else "gpuemu_kernel_remove", handle)
@@ -79,24 +79,24 @@ class Entry:
 
 
 class _State:
-    """Of the process."""
+    """The state of the process."""
 
     lock = threading.RLock()
     entries: list[Entry] = []
     devices: weakref.WeakSet[Any] = weakref.WeakSet()
-    # Callbacks stay: a call of another thread may be inside of one while its kernel is removed.
+    # Callbacks are kept: another thread may be in one while its kernel is removed.
     callbacks: list[Any] = []
 
 
 def forget(device: Any, op: str) -> None:
-    """What the device has remembered of an op is old."""
+    """Drops what the device has cached of an op."""
     device._choices += 1
     device._infos.pop(op, None)
     device._ops.pop(op, None)
 
 
 def attach(device: Any) -> None:
-    """A new device learns what was registered for the process."""
+    """Applies the registrations of the process to a new device."""
     with _State.lock:
         for one in _State.entries:
             if one.only is None:
@@ -105,7 +105,7 @@ def attach(device: Any) -> None:
 
 
 def add(entry: Entry) -> None:
-    """On every open device that it concerns, or on none. Raises what the library says of it."""
+    """Registers it on all open devices that it concerns, or on none. Raises the library's error."""
     with _State.lock:
         done: list[Any] = []
         try:
@@ -121,7 +121,7 @@ def add(entry: Entry) -> None:
 
 
 def remove(entry: Entry) -> None:
-    """From every device; an op takes its kernels with it. Twice is allowed."""
+    """Removes it from every device; removing an op removes its kernels. May be called twice."""
     with _State.lock:
         if entry not in _State.entries:
             return
@@ -132,13 +132,13 @@ def remove(entry: Entry) -> None:
 
 
 def is_registered(entry: Entry) -> bool:
-    """Whether it was neither removed nor went with its op."""
+    """True unless it was removed, directly or with its op."""
     with _State.lock:
         return entry in _State.entries
 
 
 def op_named(name: str) -> Entry | None:
-    """The registered op of that name."""
+    """Returns the registered op of that name."""
     if not _State.entries:
         return None
     with _State.lock:
@@ -169,13 +169,14 @@ def news(known: set[int]) -> tuple[list[Any], list[int]]:
 
 
 def kernel_named(device: Any, op: str, name: str) -> Entry | None:
-    """The registered kernel of that name on a device."""
+    """Returns the registered kernel of that name on a device."""
     with _State.lock:
         return next((one for one in _State.entries if not one.is_op and (one.op, one.name) == (op, name) and device in one.handles), None)
 
 
 def adds_by_atomics(device: Any, op: str, name: str) -> bool:
-    """Whether the source of a registered kernel has atomic additions, whose order varies between runs. Built-in kernels have none."""
+    """True if the source of a registered kernel has atomic additions, whose order varies between runs. Built-in kernels have
+    none."""
     entry = kernel_named(device, op, name)
     return entry is not None and ATOMIC_SUM.search(source_text(entry.described["source"])) is not None
 
@@ -190,13 +191,13 @@ def source_text(source: str) -> str:
 
 
 def keep(callback: Any) -> Any:
-    """The callback, which the library may call as long as the process lives."""
+    """Keeps the callback, which the library may call as long as the process lives."""
     _State.callbacks.append(callback)
     return callback
 
 
 def check_outputs(entry: Entry, inputs: Sequence[Any], outputs: Sequence[Any], attrs: Mapping[str, Any]) -> None:
-    """Raises InvalidArgumentError for outputs that the op's infer() does not give."""
+    """Raises InvalidArgumentError for outputs that differ from the result of the op's infer()."""
     if entry.infer is None or len(inputs) != len(entry.operands[0]) or len(outputs) != len(entry.operands[1]):
         return
     made = entry.infer(*[TensorSpec(one.shape, one.strides, one.dtype) for one in inputs], **{**entry.fields, **attrs})

@@ -1,4 +1,4 @@
-"""Making the call again that a tensor was written by before, without a second look at what has not changed since."""
+"""Repeats the call that last wrote a tensor, without checking again what has not changed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.tensors import Tensor
 
-# What a weak reference is of.
+# Dereferences a weak reference.
 _now: Any = getattr(operator, "call", lambda one: one())
 
 
 class Repeatable:
-    """A call of an op that comes with gpuemu and that went through, kept by its first output. It keeps no tensor alive; threads may share it."""
+    """A successful call of a built-in op, kept by its first output. It keeps no tensor alive; threads may share it."""
 
     __slots__ = ("asked", "call", "device", "function", "input_count", "pointer", "rows", "stream", "tensors", "uses")
 
@@ -25,18 +25,18 @@ class Repeatable:
         self.tensors = [weakref.ref(one) for one in (*inputs, *outputs)]
         self.rows, self.call = (structs.operands(inputs), structs.operands(outputs)), call
         call.inputs, call.outputs = ctypes.addressof(self.rows[0]), ctypes.addressof(self.rows[1])
-        self.uses = -1  # Device._uses, when its memory was looked at and needed nothing.
+        self.uses = -1  # The value of Device._uses when its memory was checked and needed nothing.
         self.function, self.pointer = self.device._library.gpuemu_op_call, ctypes.byref(call)
 
     def asks(self, kind: Any, attrs: Any, schema_id: Any, variant: Any) -> bool:
-        """Whether it was the same op, attributes and variant."""
+        """True if it was the same op, attributes and variant."""
         asked = (kind, attrs, schema_id, variant)
-        # Equal is not enough: True is equal to 1, and is no number of an op.
+        # Equality is not enough: True equals 1, but is not the number of an op.
         return self.asked == asked and list(map(type, self.asked)) == list(map(type, asked))
 
 
 def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], stream: Any, device: Any) -> bool:
-    """Whether the call is that of before with these tensors, and was made. Raises what op_call raises."""
+    """Returns True if the call is the earlier one with these tensors, and was made. Raises the errors of op_call."""
     own, chosen = before.device, before.stream
     if before.input_count != len(inputs) or (device is not None and device is not own):
         return False
@@ -50,7 +50,8 @@ def repeated(before: Repeatable, inputs: Sequence[Any], outputs: Sequence[Any], 
     operands: tuple[Any, ...] = (*inputs, *outputs)
     if len(operands) != len(before.tensors) or not all(map(operator.is_, map(_now, before.tensors), operands)):
         return False
-    blocks = [one._memory._block for one in operands]  # They stay until the call is made, whoever frees them meanwhile.
+    # Keeps the blocks until the call is made, even if another thread frees the memory.
+    blocks = [one._memory._block for one in operands]
     if None in blocks:
         return False
     changed: Sequence[Any] = ()

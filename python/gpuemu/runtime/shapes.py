@@ -1,4 +1,4 @@
-"""Shapes, strides and dtypes of tensors: what is allowed, and where elements lie."""
+"""Shapes, strides and dtypes of tensors: checks, and positions of elements."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import numpy as np
 from gpuemu import dtypes_generated
 import gpuemu.runtime.errors as errors
 
-RANK_MAX = 16  # As common/base/limits.h has it.
+RANK_MAX = 16  # As in common/base/limits.h.
 NUMBERS = {name: number for number, name in enumerate(dtypes_generated.DTYPES)}
 SIZES = {name: info.size for name, info in dtypes_generated.TABLE.items()}
 _ELEMENTS_MAX = 2**60
 
 
 def check_dtype(dtype: Any) -> str:
-    """The name. Raises InvalidArgumentError for what is none of the 13."""
+    """Returns the name. Raises InvalidArgumentError unless it is one of the 13."""
     if not isinstance(dtype, str):
         raise TypeError(f"dtype is of type {type(dtype).__name__}, expected a name such as \"float32\"")
     if dtype not in NUMBERS:
@@ -29,7 +29,7 @@ def check_dtype(dtype: Any) -> str:
 
 
 def whole_numbers(what: str, values: Any) -> tuple[int, ...]:
-    """As a tuple. One number alone is a tuple of one. Raises TypeError, which begins with `what`."""
+    """Returns a tuple; one number becomes a tuple of one. Raises TypeError with a message that begins with `what`."""
     if isinstance(values, (str, bytes)) or not (hasattr(values, "__index__") or hasattr(values, "__iter__")):
         raise TypeError(f"{what} is of type {type(values).__name__}, expected a tuple of int")
     try:
@@ -50,7 +50,7 @@ def whole_numbers(what: str, values: Any) -> tuple[int, ...]:
 
 
 def check_shape(shape: Any) -> tuple[int, ...]:
-    """As a tuple. Raises InvalidArgumentError for negative sizes, too many axes or too many elements."""
+    """Returns a tuple. Raises InvalidArgumentError for negative sizes, too many axes or too many elements."""
     sizes = whole_numbers("shape", shape)
     if len(sizes) > RANK_MAX:
         raise errors.InvalidArgumentError(f"shape {sizes} has rank {len(sizes)}, expected at most {RANK_MAX}")
@@ -62,7 +62,7 @@ def check_shape(shape: Any) -> tuple[int, ...]:
 
 
 def packed_strides(shape: Sequence[int]) -> tuple[int, ...]:
-    """Row-major, in elements."""
+    """Returns row-major strides in elements."""
     strides, step = [], 1
     for one in reversed(shape):
         strides.append(step)
@@ -71,7 +71,7 @@ def packed_strides(shape: Sequence[int]) -> tuple[int, ...]:
 
 
 def reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
-    """The first and the last element that are reached, from element 0; (0, -1) without elements."""
+    """Returns the smallest and the largest offset of an element, relative to element 0; (0, -1) without elements."""
     if 0 in shape:
         return 0, -1
     steps = [stride * (one - 1) for one, stride in zip(shape, strides)]
@@ -79,7 +79,7 @@ def reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
 
 
 def numpy_type(dtype: str) -> np.dtype[Any]:
-    """NumPy's type; for bfloat16 that of ml_dtypes where it is imported, else uint16."""
+    """Returns NumPy's type; for bfloat16 that of ml_dtypes if it is imported, else uint16."""
     if dtype != "bfloat16":
         return np.dtype(dtype)
     extra = sys.modules.get("ml_dtypes")
@@ -87,13 +87,13 @@ def numpy_type(dtype: str) -> np.dtype[Any]:
 
 
 def is_packed(shape: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether the elements are contiguous in row-major order."""
+    """True if the elements are contiguous in row-major order."""
     expected = packed_strides(shape)
     return tuple(strides) == expected or 0 in shape or all(one == 1 or a == b for one, a, b in zip(shape, strides, expected))
 
 
 def reshaped(shape: tuple[int, ...], wanted: Any) -> tuple[int, ...]:
-    """The sizes of a view of all elements; one of them may be -1."""
+    """Returns the sizes of a view of all elements; one of them may be -1."""
     count, sizes = math.prod(shape), list(whole_numbers("shape", wanted))
     if sizes.count(-1) == 1:
         rest = math.prod(one for one in sizes if one != -1)
@@ -105,7 +105,7 @@ def reshaped(shape: tuple[int, ...], wanted: Any) -> tuple[int, ...]:
 
 
 def axes_in_order(axes: Any, rank: int) -> list[int]:
-    """An order of all axes, each from 0."""
+    """Returns an order of all axes, each counted from 0."""
     order = whole_numbers("axes", axes)
     places = [one + rank if one < 0 else one for one in order]
     if sorted(places) != list(range(rank)):
@@ -114,7 +114,7 @@ def axes_in_order(axes: Any, rank: int) -> list[int]:
 
 
 def indexed(shape: Sequence[int], strides: Sequence[int], index: Any) -> tuple[int, tuple[int, ...], tuple[int, ...]]:
-    """The first element, sizes and strides of what ints and slices choose."""
+    """Returns the first element, sizes and strides of the part that ints and slices select."""
     rank = len(shape)
     parts = list(index) if isinstance(index, tuple) else [index]
     dots = [place for place, part in enumerate(parts) if part is Ellipsis]

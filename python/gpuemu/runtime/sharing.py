@@ -1,4 +1,4 @@
-"""The elements of a tensor as other packages see them without a copy: NumPy, DLPack, __cuda_array_interface__."""
+"""Shares the elements of a tensor with other packages without a copy: NumPy, DLPack, __cuda_array_interface__."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpuemu.tensors import Array
 
 
 class _Seen:
-    """Elements as NumPy sees them; keeps their memory, also behind free()."""
+    """Elements in the form of NumPy; keeps their memory, including after free()."""
 
     def __init__(self, tensor: Any, block: Any) -> None:
         self._block, self._context, item = block, tensor._device._context, shapes.SIZES[tensor._dtype]
@@ -31,7 +31,7 @@ class _Seen:
 
 
 class _Kept:
-    """Keeps a block's memory for another package, also behind free() and the device's close()."""
+    """Keeps a block's memory for another package, including after free() and the device's close()."""
 
     __slots__ = ("_block", "_context")
 
@@ -46,7 +46,7 @@ class _Kept:
 
 
 def array(tensor: Any, dtype: Any, copy: bool | None) -> Array:
-    """As Tensor.__array__()."""
+    """Implements Tensor.__array__()."""
     block = tensor._memory._live("the tensor")
     if block.kind == "device" and not tensor._device.is_emulator:
         raise TypeError("the tensor is in memory of a GPU, which the host does not reach: numpy() copies it")
@@ -62,14 +62,14 @@ def array(tensor: Any, dtype: Any, copy: bool | None) -> Array:
 
 
 def dlpack_device(tensor: Any) -> tuple[int, int]:
-    """Kind and number of the device, as DLPack has them."""
+    """Returns kind and number of the device, as DLPack defines them."""
     if tensor._device.is_emulator:
         return (dlpack.CPU, 0)
     return {"device": (dlpack.CUDA, tensor._device.index), "pinned": (dlpack.CUDA_HOST, 0), "managed": (dlpack.CUDA_MANAGED, tensor._device.index)}[tensor.kind]
 
 
 def capsule(tensor: Any, stream: Any, max_version: Any, dl_device: Any, copy: bool | None) -> Any:
-    """As Tensor.__dlpack__()."""
+    """Implements Tensor.__dlpack__()."""
     own = dlpack_device(tensor)
     if dl_device is not None and tuple(dl_device) != own:
         if copy is False or tuple(dl_device) != (dlpack.CPU, 0):
@@ -87,14 +87,14 @@ def capsule(tensor: Any, stream: Any, max_version: Any, dl_device: Any, copy: bo
 
 
 def _order_for(tensor: Any, block: Any, stream: Any) -> None:
-    """What was issued is done for who uses the memory next, who may write it."""
+    """Orders the issued work before the next user of the memory, who may write it."""
     device, last = tensor._device, block.last_stream()
     last._refuse_capture("__dlpack__()")
     if device.is_emulator:
         if stream is not None and stream != -1:
             raise BufferError(f"stream is {stream}, and memory of the host has none")
         if block.kind == "device" and not block.was_exported and block.address and tensor._memory.nbytes and not tensor._readonly:
-            # Every byte counts as written from now on.
+            # From now on every byte counts as written.
             device._check_on(last, "gpuemu_memory_upload", block.address, block.address, tensor._memory.nbytes)
             block.was_exported = True
         if block.mark is None or block.mark is not block.awaited:
@@ -111,7 +111,7 @@ def _order_for(tensor: Any, block: Any, stream: Any) -> None:
 
 
 def cuda_array_interface(tensor: Any) -> dict[str, Any]:
-    """As Tensor.__cuda_array_interface__."""
+    """Implements Tensor.__cuda_array_interface__."""
     if tensor._device.is_emulator:
         raise AttributeError("a tensor of the emulator has no __cuda_array_interface__: it is memory of the host")
     if tensor._dtype == "bfloat16":

@@ -11,7 +11,7 @@ import gpuemu.runtime.library as library
 
 
 class _Owned(library.Unique):
-    """Something that the device made under a number."""
+    """An object that the device created, identified by a number."""
 
     _destroy = ""
     _what = ""
@@ -21,23 +21,23 @@ class _Owned(library.Unique):
 
     @property
     def device(self) -> Any:
-        """Whose it is."""
+        """The device that it belongs to."""
         return self._device
 
     @property
     def is_closed(self) -> bool:
-        """Whether close() was called, or the device is closed."""
+        """True after close(), or when the device is closed."""
         return self._was_closed or self._device.is_closed
 
     def _live(self) -> int:
-        """The number. Raises ReleasedError when it is closed."""
+        """Returns the number. Raises ReleasedError when it is closed."""
         if self._was_closed or self._device.is_closed:
             library.refuse_forked()
             raise errors.ReleasedError(f"the {self._what} of {self._device.name} is closed")
         return self._handle
 
     def close(self) -> None:
-        """Gives it back; work that was issued is still done. Twice is allowed."""
+        """Releases it; work that was issued still completes. May be called twice."""
         if library.is_forked() or self.is_closed:
             self._was_closed = True
             return
@@ -47,21 +47,22 @@ class _Owned(library.Unique):
             try:
                 self._device._check(self._destroy, self._handle)
             except (errors.ReleasedError, errors.DeviceLostError):
-                pass  # It is gone with its device.
+                pass  # It was released with its device.
 
     def _before_close(self) -> None:
-        """What has to be done while it is there; may refuse."""
+        """Does what must be done before closing; may raise an error."""
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         if not is_finalizing() and hasattr(self, "_was_closed") and not self._was_closed:
             try:
                 self.close()
             except errors.DeviceError:
-                pass  # Nobody is there to be told.
+                pass  # A destructor has nobody to report to.
 
 
 class Stream(_Owned):
-    """Work in order: Device.stream(), Device.default_stream. `with stream:` makes it the thread's current one."""
+    """A queue of work that runs in order: Device.stream(), Device.default_stream. `with stream:` makes it the thread's current
+    stream."""
 
     _destroy, _what = "gpuemu_stream_destroy", "stream"
 
@@ -71,7 +72,7 @@ class Stream(_Owned):
 
     @property
     def handle(self) -> int:
-        """gpuemu's number of it."""
+        """gpuemu's number of the stream."""
         return self._handle
 
     @property
@@ -84,17 +85,17 @@ class Stream(_Owned):
 
     @property
     def is_capturing(self) -> bool:
-        """Whether a Graph captures what is issued to it."""
+        """True while a Graph captures the work issued to it."""
         return self._graph is not None
 
     def synchronize(self) -> None:
-        """Waits for what was issued. Raises KernelError when a kernel went wrong."""
+        """Waits for the issued work. Raises KernelError when a kernel failed."""
         self._live()
         self._refuse_capture("synchronize()")
         self._device._wait_for(self)
 
     def query(self) -> bool:
-        """Whether everything that was issued is done."""
+        """True if all issued work is done."""
         self._live()
         self._refuse_capture("query()")
         done = ctypes.c_uint32()
@@ -102,7 +103,7 @@ class Stream(_Owned):
         return bool(done.value)
 
     def record(self, event: Event | None = None) -> Event:
-        """Records an event, a new one unless it is given, and returns it."""
+        """Records an event, a new one unless one is given, and returns it."""
         if event is not None and not isinstance(event, Event):
             raise TypeError(f"event is of type {type(event).__name__}, expected an Event or None")
         made = self._device.event() if event is None else event
@@ -110,7 +111,7 @@ class Stream(_Owned):
         return made
 
     def wait(self, event: Event) -> None:
-        """Work issued from now on begins after the latest record of the event."""
+        """Makes later work wait for the latest record of the event."""
         if not isinstance(event, Event):
             raise TypeError(f"event is of type {type(event).__name__}, expected an Event")
         self._live()
@@ -146,13 +147,13 @@ class Stream(_Owned):
 
 
 class DefaultStream(Stream):
-    """Exists as long as its device."""
+    """The default stream, which exists as long as its device."""
 
     def __init__(self, device: Any) -> None:
         super().__init__(device, 0, is_ours=False)
 
     def __del__(self, is_finalizing: Any = None) -> None:
-        """Nothing: nobody makes or destroys it."""
+        """Does nothing: the default stream is neither created nor destroyed."""
 
 
 class Event(_Owned):
@@ -165,20 +166,20 @@ class Event(_Owned):
         self._graph: Any = None
 
     def record(self, stream: Any = None) -> None:
-        """Is reached when everything issued to the stream so far is done."""
+        """Records the event: it is reached when everything issued to the stream so far is done."""
         self._live()
         chosen = self._device._stream(stream)
         self._device._check_using([self, chosen], self._device._check, "gpuemu_event_record", self._handle, chosen._live())
         self._graph = chosen._graph
 
     def synchronize(self) -> None:
-        """Waits until it is reached. Raises KernelError when a kernel went wrong."""
+        """Waits until it is reached. Raises KernelError when a kernel failed."""
         self._live()
         self._refuse_capture("synchronize()")
         self._device._check_using([self], self._device._wait, "gpuemu_event_synchronize", self._handle)
 
     def query(self) -> bool:
-        """Whether the latest record is reached; True when there was none."""
+        """True if the latest record is reached, or there was none."""
         self._live()
         self._refuse_capture("query()")
         done = ctypes.c_uint32()
@@ -186,7 +187,7 @@ class Event(_Owned):
         return bool(done.value)
 
     def elapsed_ms(self, later: Event) -> float:
-        """Milliseconds from this one to `later`. Raises InvalidArgumentError unless both are reached."""
+        """Returns milliseconds from this event to `later`. Raises InvalidArgumentError unless both are reached."""
         if not isinstance(later, Event):
             raise TypeError(f"later is of type {type(later).__name__}, expected an Event")
         self._live()

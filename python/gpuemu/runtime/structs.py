@@ -1,4 +1,4 @@
-"""The structs of the C interface, as ctypes lays them out, and what its functions take."""
+"""The structs and function signatures of the C interface, for ctypes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ u32, u64, i32, size, text, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_
 
 
 def whole(name: str, value: Any, most: int = 2**64 - 1, least: int = 0) -> int:
-    """The number. ctypes would cut off what its type does not hold."""
+    """Returns the number after checking its range: ctypes would silently truncate it."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{name} is of type {type(value).__name__}, expected an int")
     number: int = value.__index__()
@@ -54,7 +54,7 @@ _ROWS = tuple(Operand * count for count in range(17))
 
 
 def operands(row: Any) -> Any:
-    """The operands of tensors as an array, which lives as long as somebody keeps it."""
+    """Returns the operands of tensors as an array, which lives as long as it is referenced."""
     return _ROWS[len(row)](*[one._operand for one in row])
 
 
@@ -112,7 +112,7 @@ class KernelDeclaration(ctypes.Structure):
 
 _out_u32, _out_u64, _out_pointer = ctypes.POINTER(u32), ctypes.POINTER(u64), ctypes.POINTER(pointer)
 _into: list[Any] = [pointer, size, ctypes.POINTER(size)]
-# What each function takes. Those of RESULTS return something else than a code.
+# The parameters of each function. Those in RESULTS return something other than a code.
 FUNCTIONS: dict[str, list[Any]] = {
     "gpuemu_abi_version": [], "gpuemu_last_error": [], "gpuemu_version": [], "gpuemu_versions_json": _into,
     "gpuemu_device_count": [text, _out_u32], "gpuemu_device_at": [text, u32, ctypes.POINTER(DeviceProperties)],
@@ -145,7 +145,7 @@ FUNCTIONS: dict[str, list[Any]] = {
     "gpuemu_capture_begin": [pointer, u64], "gpuemu_capture_end": [pointer, u64, _out_u64],
     "gpuemu_graph_launch": [pointer, u64, u64], "gpuemu_graph_nodes": [pointer, u64, _out_u64], "gpuemu_graph_destroy": [pointer, u64],
 }  # fmt: skip
-# Functions that a library may lack: only calling them is an error then.
+# Functions that a library may lack: only calling them is then an error.
 LATER: dict[str, list[Any]] = {
     "gpuemu_op_call_exact": [pointer, ctypes.POINTER(Call), ctypes.POINTER(pointer)],
     "gpuemu_variant_source": [pointer, u32, text, *_into],

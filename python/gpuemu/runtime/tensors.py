@@ -29,7 +29,7 @@ class Tensor(library.Unique):
     _strides: tuple[int, ...]
     _dtype: str
     _readonly = False
-    _repeatable: Any = None  # The call that wrote it last, in calling.py.
+    _repeatable: Any = None  # The call that wrote it last; used by calling.py.
     _sizes: Any
     _steps: Any
 
@@ -47,7 +47,7 @@ class Tensor(library.Unique):
 
     @functools.cached_property
     def _operand(self) -> structs.Operand:
-        """As the C interface takes it."""
+        """The struct for the C interface."""
         shape, strides = ctypes.addressof(self._sizes), ctypes.addressof(self._steps)
         return structs.Operand(self._address, shapes.NUMBERS[self._dtype], len(self._shape), shape, strides)
 
@@ -66,7 +66,7 @@ class Tensor(library.Unique):
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the elements are contiguous in row-major order."""
+        """True if the elements are contiguous in row-major order."""
         return shapes.is_packed(self._shape, self._strides)
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class Tensor(library.Unique):
     # --- content
 
     def numpy(self) -> Array:
-        """A copy for the host; waits for the stream that last used it here. Raises KernelError when a kernel went wrong."""
+        """Returns a copy for the host; waits for the stream that last used it here. Raises KernelError when a kernel failed."""
         block = self._memory._live("the tensor")
         stream = block.last_stream()
         stream._refuse_capture("numpy()")
@@ -101,28 +101,29 @@ class Tensor(library.Unique):
         return np.array(np.ndarray(self._shape, kind, buffer, -low * item, steps) if buffer.size else np.empty(self._shape, kind), order="C")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """The elements without a copy, where the host reaches the memory: on the emulator, and pinned or managed. Waits as numpy()
-        does. Device memory of the emulator is read-only there: it could not know what the host wrote. Raises TypeError elsewhere.
+        """Returns the elements without a copy if the host can access the memory: on the emulator, and pinned or managed. Waits
+        like numpy(). Device memory of the emulator is read-only, because the emulator could not detect writes by the host. Raises
+        TypeError for other memory.
         """
         return sharing.array(self, dtype, copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Kind and number of the device, as DLPack has them."""
+        """Returns kind and number of the device, as DLPack defines them."""
         return sharing.dlpack_device(self)
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None) -> Any:
-        """The elements for another package, without a copy unless copy=True. The memory stays until that drops it, also behind
-        free(), and counts as written. It is ready when this returns, on a GPU in the order of `stream`."""
+        """Returns the elements for another package, without a copy unless copy=True. The memory is kept until that package drops
+        it, including after free(), and counts as written. It is ready when this returns, on a GPU in the order of `stream`."""
         return sharing.capsule(self, stream, max_version, dl_device, copy)
 
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]:
-        """Version 3, of a tensor on a GPU."""
+        """Version 3 of the interface, for a tensor on a GPU."""
         return sharing.cuda_array_interface(self)
 
     def copy_from(self, source: Any, *, stream: Any = None) -> None:
-        """Takes the content of a Tensor or array of the same shape and dtype. The host's data is copied first: the caller may
-        change it at once. Between devices it goes through the host and waits."""
+        """Copies the content of a Tensor or array of the same shape and dtype. Host data is copied first, so the caller may
+        change it at once. A copy between devices goes through the host and waits."""
         self._memory._live("the tensor")
         self._insist_writable("copy_from()")
         chosen = self._device._stream(stream)
@@ -163,7 +164,7 @@ class Tensor(library.Unique):
             stream._graph._keep(self._memory, block)
 
     def fill(self, value: int, *, stream: Any = None) -> None:
-        """Every byte becomes `value`, 0 to 255."""
+        """Sets every byte to `value`, 0 to 255."""
         self._memory._live("the tensor")
         self._insist_writable("fill()")
         if isinstance(value, bool) or not hasattr(value, "__index__"):
@@ -182,7 +183,7 @@ class Tensor(library.Unique):
         self._copy_on_device(packed, chosen)
 
     def free(self) -> None:
-        """Frees the memory, and so releases every view of it, behind the work that uses it. Twice is allowed."""
+        """Frees the memory, and with it every view, after the work that uses it. May be called twice."""
         self._memory.free()
 
     # --- views
@@ -191,7 +192,7 @@ class Tensor(library.Unique):
         return Tensor._made(self._memory, self._address + offset * shapes.SIZES[self._dtype], shape, strides, self._dtype, self._readonly)
 
     def view(self, *shape: Any) -> Tensor:
-        """The same elements in another shape; one size may be -1. Raises InvalidArgumentError unless it is contiguous."""
+        """Returns the same elements in another shape; one size may be -1. Raises InvalidArgumentError unless it is contiguous."""
         self._memory._live("the tensor")
         sizes = shapes.reshaped(self._shape, shape[0] if len(shape) == 1 else shape)
         if not self.is_contiguous:
@@ -199,7 +200,7 @@ class Tensor(library.Unique):
         return self._viewed(0, sizes, shapes.packed_strides(sizes))
 
     def transpose(self, *axes: Any) -> Tensor:
-        """Another order of the axes; without arguments the reverse."""
+        """Returns a view with another order of the axes; by default the reverse."""
         self._memory._live("the tensor")
         order = (axes[0] if len(axes) == 1 else axes) if axes else tuple(reversed(range(self.rank)))
         places = shapes.axes_in_order(order, self.rank)
@@ -214,7 +215,7 @@ class Tensor(library.Unique):
 
 
 class Layout:
-    """All of a tensor but its memory."""
+    """Everything of a tensor except its memory."""
 
     __slots__ = ("_dtype", "_shape", "_sizes", "_steps", "_strides", "label", "nbytes")
 
@@ -224,15 +225,15 @@ class Layout:
         self._sizes, self._steps = tensor._sizes, tensor._steps
 
     def numpy(self, block: Any) -> Array:
-        """What numpy() of over() gives. REQUIRES: the layout is contiguous."""
+        """Equals over(memory).numpy() for the memory of the block. REQUIRES: the layout is contiguous."""
         if block.device.is_closed or library.is_forked():
-            return self.over(device_memory(block, self.nbytes, "")).numpy()  # It raises the error.
+            return self.over(device_memory(block, self.nbytes, "")).numpy()  # Raises the error.
         stream = block.last_stream()
         stream._refuse_capture("numpy()")
         return transfers.downloaded(stream, block.address, self._shape, self._dtype)
 
     def over(self, memory: Memory) -> Tensor:
-        """A tensor that is all of the memory."""
+        """Returns a tensor that covers all of the memory."""
         made: Tensor = Tensor.__new__(Tensor)
         made._memory, made._device, made._address = memory, memory._device, memory._address
         made._shape, made._strides, made._dtype, made._sizes, made._steps = self._shape, self._strides, self._dtype, self._sizes, self._steps
@@ -240,7 +241,7 @@ class Layout:
 
 
 def empty(device: Any, shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
-    """A Tensor with undefined content."""
+    """Returns a Tensor with undefined content."""
     sizes, kinds = shapes.check_shape(shape), shapes.check_dtype(dtype)
     steps = shapes.packed_strides(sizes) if strides is None else shapes.whole_numbers("strides", strides)
     if len(steps) != len(sizes) or any(one < 0 for one in steps):
@@ -251,18 +252,18 @@ def empty(device: Any, shape: Any, dtype: str = "float32", *, kind: str = "devic
 
 
 def zeros(device: Any, shape: Any, dtype: str = "float32", *, kind: str = "device", strides: Any = None, stream: Any = None, name: str = "") -> Tensor:
-    """A Tensor of zeros."""
+    """Returns a Tensor of zeros."""
     made = empty(device, shape, dtype, kind=kind, strides=strides, stream=stream, name=name)
     chosen = made._device._stream(stream)
     if made._memory.nbytes:
-        # Gaps between the elements are zeros too.
+        # Gaps between the elements become zero, too.
         made._device._check_on(chosen, "gpuemu_memory_fill", made._memory.address, 0, made._memory.nbytes)
         made._note_use(chosen)
     return made
 
 
 def tensor(device: Any, array: Any, *, dtype: str | None = None, kind: str = "device", stream: Any = None, name: str = "") -> Tensor:
-    """A copy of an array or nested list."""
+    """Copies an array or nested list to a new Tensor."""
     if isinstance(array, Tensor):
         array = array.numpy() if dtype is not None or array._device is not device else array
     if isinstance(array, Tensor):
@@ -276,7 +277,7 @@ def tensor(device: Any, array: Any, *, dtype: str | None = None, kind: str = "de
 
 
 def address_range(one: Tensor) -> tuple[int, int]:
-    """The bytes that it reaches: first and behind the last."""
+    """Returns the byte range of its elements: the first address, and the one after the last."""
     low, high = shapes.reach(one._shape, one._strides)
     item = shapes.SIZES[one._dtype]
     return one._address + low * item, one._address + (high + 1) * item

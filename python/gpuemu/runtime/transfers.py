@@ -1,4 +1,4 @@
-"""Content on its way between the host and a device."""
+"""Transfers content between the host and a device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gpuemu.tensors import Array
 
 
 def name_of(array: Array) -> str:
-    """The dtype of an array. Raises InvalidArgumentError for a type that no device has."""
+    """Returns the dtype of an array. Raises InvalidArgumentError for a type that no device has."""
     name = array.dtype.name
     if name not in dtypes_generated.TABLE:
         raise errors.InvalidArgumentError(f"dtype {array.dtype} is none of a device: expected one of {', '.join(dtypes_generated.DTYPES)}")
@@ -24,7 +24,8 @@ def name_of(array: Array) -> str:
 
 
 def array_of(value: Any, what: str, dtype: str | None, converts: bool = False) -> Array:
-    """Row-major elements of this machine's byte order. converts: to `dtype`, else they have to be of it."""
+    """Returns row-major elements in this machine's byte order. converts: converts to `dtype`; otherwise the elements must have
+    it."""
     is_plain = isinstance(value, (list, tuple, bool, int, float)) and not isinstance(value, np.generic)
     if isinstance(value, (str, bytes)) or value is None:
         raise TypeError(f"{what} is of type {type(value).__name__}, expected an array or nested list")
@@ -65,7 +66,7 @@ def _converted(found: Array, what: str, dtype: str, converts: bool) -> Array:
 
 
 def upload(tensor: Any, array: Array, stream: Any) -> None:
-    """Copies the array into the tensor, in the order of the stream. What is not pinned is copied first."""
+    """Copies the array into the tensor, ordered on the stream. Data that is not pinned is copied first."""
     device = tensor._device
     if 0 in tensor._shape:
         return
@@ -96,11 +97,11 @@ def _is_pinned(tensor: Any, array: Array) -> bool:
 
 
 def downloaded(stream: Any, address: int, shape: tuple[int, ...], dtype: str) -> Array:
-    """Row-major elements, behind the work of the stream."""
+    """Returns row-major elements after the work of the stream."""
     device = stream._device
     whole: Array = np.empty(shape, shapes.numpy_type(dtype))
     if 0 not in shape:
-        # The shorter way to the address is closed to types that are not NumPy's own.
+        # The shorter way to the address works only for NumPy's own types.
         seen: Any = whole
         to = whole.__array_interface__["data"][0] if dtype == "bfloat16" else ctypes.addressof(ctypes.c_byte.from_buffer(seen))
         device._download(stream, to, address, whole.nbytes)

@@ -1,4 +1,4 @@
-"""Which kernels are chosen, what was called, and how long it took."""
+"""Selects kernels, logs calls, and measures their times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gpuemu.runtime.memory import MemoryStatistics
 
 @dataclass(frozen=True)
 class Policy:
-    """strategy: "first_supported" or "best_performance"; prefer: op to variant, goes before the strategy."""
+    """strategy: "first_supported" or "best_performance"; prefer: op to variant, overrides the strategy."""
 
     strategy: str = "first_supported"
     prefer: Mapping[str, str] = field(default_factory=dict)
@@ -39,19 +39,19 @@ class Policy:
         return hash(self.to_json())
 
     def to_json(self) -> str:
-        """As JSON, with sorted keys."""
+        """Returns JSON with sorted keys."""
         return json.dumps({"prefer": self.prefer, "strategy": self.strategy}, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Policy:
-        """Raises InvalidArgumentError for an unknown strategy or key."""
+        """Reads a policy from JSON. Raises InvalidArgumentError for an unknown strategy or key."""
         if not isinstance(text, str):
             raise TypeError(f"text is of type {type(text).__name__}, expected JSON")
         return cls._of(_read_json(text))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Policy:
-        """From a .toml or .json file."""
+        """Reads a policy from a .toml or .json file."""
         place = pathlib.Path(path)
         if place.suffix not in (".toml", ".json"):
             raise errors.InvalidArgumentError(f"{place}: expected a file that ends in .toml or .json")
@@ -93,9 +93,9 @@ def _read_json(text: str) -> Any:
 
 
 def policy_text(policy: Any) -> str:
-    """The JSON of what set_policy takes, other than a path."""
+    """Returns the JSON of an argument of set_policy that is not a path."""
     if isinstance(policy, str):
-        _read_json(policy)  # It tells the place of a mistake.
+        _read_json(policy)  # Reports the position of an error.
         return policy
     if isinstance(policy, Policy):
         return policy.to_json()
@@ -107,7 +107,7 @@ def policy_text(policy: Any) -> str:
 @dataclass(frozen=True)
 class DispatchRecord:
     """One call of an op. inputs, outputs: shapes. dtypes: by letter of the op's operands, as {"T": "float32"}. stream:
-    Stream.handle. thread: threading.get_native_id(). microseconds: on the device, where the log has times."""
+    Stream.handle. thread: threading.get_native_id(). microseconds: on the device, if the log records times."""
 
     sequence: int
     op: str
@@ -123,7 +123,7 @@ class DispatchRecord:
 
 
 class DispatchLog(library.Unique):
-    """A record of each call as long as the block lasts: Device.dispatch_log()."""
+    """Records each call inside the block: Device.dispatch_log()."""
 
     def __init__(self, device: Any, times: bool, records_max: int) -> None:
         self._device, self._times, self._max = device, times, records_max
@@ -133,18 +133,18 @@ class DispatchLog(library.Unique):
 
     @property
     def records(self) -> list[DispatchRecord]:
-        """In the order of the calls, the first records_max."""
+        """The first records_max records, in the order of the calls."""
         self._read()
         return list(self._records)
 
     @property
     def dropped(self) -> int:
-        """How many calls came after those."""
+        """Number of calls after those."""
         self._read()
         return self._dropped
 
     def clear(self) -> None:
-        """Forgets what was recorded."""
+        """Clears the records."""
         self._records, self._dropped = [], 0
         if self._handle is not None:
             before = self._handle
@@ -185,7 +185,7 @@ class DispatchLog(library.Unique):
 
 @dataclass(frozen=True)
 class Statistics:
-    """All calls of one name, in microseconds."""
+    """The calls of one name, in microseconds."""
 
     count: int = 0
     total_us: float = 0.0
@@ -196,7 +196,7 @@ class Statistics:
 
 @dataclass(frozen=True)
 class MemoryProfile:
-    """Memory in a profile. by_name: bytes by name at the peak of what was requested."""
+    """Memory in a profile. by_name: bytes by name at the peak of requested memory."""
 
     begin: MemoryStatistics
     end: MemoryStatistics
@@ -208,8 +208,8 @@ class MemoryProfile:
 
 
 class Profile(library.Unique):
-    """Times ops and ranges as long as the block lasts, one at a time on a device: Device.profile(). Afterwards: ops, ranges,
-    kernels (by name), memory, notes (what is missing and why)."""
+    """Times ops and ranges inside the block; a device has one profile at a time: Device.profile(). Afterwards: ops, ranges,
+    kernels (by name), memory, notes (missing data and the reasons)."""
 
     def __init__(self, device: Any, counters: bool) -> None:
         self._device, self._counters = device, counters
@@ -222,15 +222,15 @@ class Profile(library.Unique):
         self.notes: list[str] = []
 
     def range(self, name: str) -> Range:
-        """A range of this thread in the profile."""
+        """Returns a range of this thread in the profile."""
         return Range(self._device, name)
 
     def to_json(self) -> str:
-        """Everything that was counted, with what kernels did where counters were on."""
+        """Returns all counts, including those of kernels if counters were on."""
         return json.dumps(self._ended(), sort_keys=True)
 
     def save_trace(self, path: str | os.PathLike[str]) -> None:
-        """A Chrome trace, which opens in Perfetto, with a track for memory."""
+        """Writes a Chrome trace for Perfetto, with a track for memory."""
         self._ended()
         pathlib.Path(path).write_text(self._trace, encoding="utf-8")
 
@@ -240,7 +240,7 @@ class Profile(library.Unique):
         return self._told
 
     def __enter__(self) -> Profile:
-        self._device._drop_spares()  # They are no part of what happens inside.
+        self._device._drop_spares()  # Spares are not part of the measured block.
         try:
             self._device._check("gpuemu_profile_start", 1 if self._counters else 0)
         except errors.InvalidArgumentError as problem:
@@ -275,7 +275,7 @@ def _by_name(told: list[dict[str, Any]]) -> dict[str, Statistics]:
 
 
 class Range(library.Unique):
-    """A named piece of a thread's time, in a profile; nothing without one."""
+    """A named range of a thread's time in a profile; does nothing without a profile."""
 
     def __init__(self, device: Any, name: str) -> None:
         if not isinstance(name, str):

@@ -1,4 +1,4 @@
-"""Writes lowered ops: values of one op of the IR as calls of built-in ops, constants and reshapes."""
+"""Writes lowered ops: expresses one op of the IR as calls of built-in ops, constants and reshapes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Ref:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Sizes."""
+        """The sizes."""
         return self.spec.shape
 
     @property
@@ -46,13 +46,13 @@ class Emitted:
 
 @dataclass
 class Emitter:
-    """What one op becomes. `made`: calls, constants and reshapes in their order."""
+    """The lowering of one op. `made`: calls, constants and reshapes in order."""
 
     ops: list[Emitted] = field(default_factory=list)
     made: list[Ref] = field(default_factory=list)
 
     def op(self, kind: str, inputs: Sequence[Ref], attrs: Mapping[str, Any] | None = None, outputs: Sequence[Spec] | None = None) -> list[Ref]:
-        """A call; outputs: where they do not follow from the inputs, or are wider than they are."""
+        """Writes a call; outputs: needed if they do not follow from the inputs, or are larger than those."""
         whole = primitives.attributes(kind, attrs or {})
         specs = outputs if outputs is not None else primitives.infer(kind, [one.spec for one in inputs], whole)
         refs = [Ref(spec) for spec in specs]
@@ -61,18 +61,18 @@ class Emitter:
         return refs
 
     def one(self, kind: str, *inputs: Ref, **attrs: Any) -> Ref:
-        """A call with one output."""
+        """Writes a call with one output."""
         return self.op(kind, inputs, attrs)[0]
 
     def constant(self, values: Any, dtype: str) -> Ref:
-        """A value that is part of the program."""
+        """Adds a value that is part of the program."""
         array = np.array(rounded(np.asarray(values), dtype), order="C")
         ref = Ref(Spec(array.shape, dtype), constant=array)
         self.made.append(ref)
         return ref
 
     def reshape(self, x: Ref, shape: Sequence[int]) -> Ref:
-        """The same elements with other sizes; x itself where it has them."""
+        """Returns the same elements with another shape; x itself if it has that shape."""
         if x.shape == tuple(shape):
             return x
         assert math.prod(shape) == x.spec.elements
@@ -81,19 +81,19 @@ class Emitter:
         return ref
 
     def flat(self, x: Ref) -> Ref:
-        """One axis: arithmetic takes four at most."""
+        """Returns x with one axis, because arithmetic ops take at most four."""
         return self.reshape(x, (x.spec.elements,))
 
     def expand(self, x: Ref, shape: Sequence[int]) -> Ref:
-        """x repeated to a shape to which it broadcasts."""
+        """Returns x repeated to a shape to which it broadcasts."""
         return self.op("mul", [x, self.constant(1.0, x.dtype)], None, [Spec(tuple(shape), x.dtype)])[0]
 
     def scaled(self, x: Ref, factor: float) -> Ref:
-        """x times a number."""
+        """Returns x times a number."""
         return self.one("mul", x, self.constant(factor, x.dtype))
 
     def axis_last(self, x: Ref, axis: int) -> Ref:
-        """x with the axes after `axis` in front of the first, so that `axis` is the last one."""
+        """Returns x with the axes after `axis` moved to the front, so that `axis` is the last one."""
         before, size, after = math.prod(x.shape[:axis]), x.shape[axis], math.prod(x.shape[axis + 1 :])
         if after == 1:
             return self.reshape(x, (before, size))
@@ -101,7 +101,7 @@ class Emitter:
         return self.reshape(turned, (after * before, size))
 
     def axis_back(self, x: Ref, axis: int, shape: Sequence[int]) -> Ref:
-        """What axis_last has made of a tensor of this shape, with its axes in their places."""
+        """Undoes axis_last for a tensor that had this shape."""
         before, size, after = math.prod(shape[:axis]), shape[axis], math.prod(shape[axis + 1 :])
         if after == 1:
             return self.reshape(x, shape)

@@ -204,7 +204,7 @@ def _scales(attrs: Mapping[str, Any], given: Sequence[Array], dtype: str) -> lis
 
 
 def elementwise(dtype: str, emitted: Sequence[Any]) -> bool:
-    """Whether all calls can be parts: known elementwise ops, with operands of this float dtype."""
+    """True if all calls can be parts: known elementwise ops, with operands of this float dtype."""
     return dtype in FLOATS and all(one.op in ELEMENTWISE and all(ref.dtype == dtype for ref in (*one.inputs, *one.outputs)) for one in emitted)
 
 

@@ -1,4 +1,4 @@
-"""What the gradients of activations, norms, attention and gathers compute, with NumPy in float64, and how large their errors may be."""
+"""Computes the gradients of activations, norms, attention and gathers, with NumPy in float64, and bounds for their errors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _finite(x: Array) -> Array:
 
 
 def _gelu_slope(x: Array) -> tuple[Array, Array]:
-    """The two terms of the slope: the normal distribution, and x times its density."""
+    """Returns the two terms of the slope: the normal distribution function, and x times its density."""
     density = np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
     return 0.5 * of.erfc(-x / math.sqrt(2.0)), np.where(density == 0, 0.0, x) * density
 
@@ -32,7 +32,7 @@ def gelu_bwd_scale(c: Case) -> list[Array]:
 
 
 def _silu_slope(x: Array) -> tuple[Array, Array]:
-    """sigmoid(x), and x sigmoid(-x)."""
+    """Returns sigmoid(x) and x sigmoid(-x)."""
     e = np.exp(-np.abs(x))
     share, rest = np.where(x < 0, e, 1.0) / (1.0 + e), np.where(x < 0, 1.0, e) / (1.0 + e)
     return share, np.where(e == 0, 0.0, x) * rest
@@ -79,7 +79,7 @@ def softmax_bwd_scale(c: Case) -> list[Array]:
 
 
 def _rms(c: Case) -> tuple[Array, Array, tuple[int, ...]]:
-    """1 / the root mean square of each row, dy times the weight, and the axes of the rows."""
+    """Returns 1 / the root mean square of each row, dy times the weight, and the axes of the rows."""
     x, weight, dy = c.arrays
     return 1.0 / np.sqrt((x * x).mean(axis=-1, keepdims=True) + float(c.attrs["eps"])), dy * weight, tuple(range(x.ndim - 1))
 
@@ -136,7 +136,7 @@ def attention_bwd(c: Case) -> list[Array]:
 def attention_bwd_scale(c: Case) -> list[Array]:
     q, k, v, dy = (np.abs(one) for one in c.arrays)
     weights, sizes = of.weights_of(c)
-    weights = weights * (1.0 + sizes.max(axis=-1, keepdims=True, initial=0.0))  # The rounding of a score, magnified by exp.
+    weights = weights * (1.0 + sizes.max(axis=-1, keepdims=True, initial=0.0))  # The rounding error of a score, magnified by exp.
     up = dy @ _turned(v)
     change = abs(of.score_scale(c)) * weights * (up + (weights * up).sum(axis=-1, keepdims=True))
     return [change @ k, _turned(change) @ q, _turned(weights) @ dy]

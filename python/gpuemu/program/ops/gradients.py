@@ -1,4 +1,4 @@
-"""The gradient of each op of the IR, made of ops of the IR: one function each, row of rules.py."""
+"""The gradient of each op of the IR, written as ops of the IR: one function for each row of rules.py."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from gpuemu.program.specs import is_float
 
 
 class Backward:
-    """One op on the way back. apply(kind, inputs, attrs): writes an op and returns its outputs; dys: gradients of the outputs.
-    inputs that no gradient needs the values of may be used for their shape alone. number(value, like): a number as a value of the
-    dtype of another one. wanted: of which inputs a gradient is wanted; that of another one may be None."""
+    """The gradient computation of one op. apply(kind, inputs, attrs): writes an op and returns its outputs; dys: gradients of the
+    outputs. Only the shape of `inputs` may be used unless the gradient needs their values. number(value, like): a number as a
+    value with the dtype of another one. wanted: which inputs need a gradient; the gradients of the others may be None."""
 
     __slots__ = ("apply", "attrs", "dys", "inputs", "number", "outputs", "wanted")
 
@@ -22,27 +22,27 @@ class Backward:
 
     @property
     def dy(self) -> Any:
-        """Of the only output."""
+        """The gradient of the only output."""
         return self.dys[0]
 
     def f(self, kind: str, *inputs: Any, **attrs: Any) -> Any:
-        """An op with one output."""
+        """Writes an op with one output."""
         return self.apply(kind, inputs, attrs)[0]
 
     def scaled(self, x: Any, factor: float) -> Any:
-        """x times a number."""
+        """Returns x times a number."""
         return self.f("mul", x, self.number(factor, x))
 
     def reshaped(self, x: Any, shape: Sequence[int]) -> Any:
-        """x itself where it has the shape."""
+        """Returns x with this shape; x itself if it has the shape."""
         return x if x.shape == tuple(shape) else self.f("reshape", x, shape=list(shape))
 
     def expanded(self, x: Any, shape: Sequence[int]) -> Any:
-        """x repeated to the shape."""
+        """Returns x repeated to the shape."""
         return x if x.shape == tuple(shape) else self.f("expand", x, shape=list(shape))
 
     def sum_to(self, dy: Any, shape: Sequence[int]) -> Any:
-        """The sum over the axes along which an operand of that shape was repeated."""
+        """Returns the sum over the axes along which an operand of that shape was repeated."""
         lead = len(dy.shape) - len(shape)
         wide = (1,) * lead + tuple(shape)
         for axis in range(len(wide)):
@@ -80,12 +80,12 @@ def neg(b: Backward) -> Gradients:
 
 
 def of_input(kind: str) -> Callable[[Backward], Gradients]:
-    """An op of x and dy with the attributes of the op itself."""
+    """Returns the gradient that is an op of x and dy with the op's own attributes."""
     return lambda b: [b.f(kind, b.inputs[0], b.dy, **b.attrs)]
 
 
 def of_output(kind: str) -> Callable[[Backward], Gradients]:
-    """An op of y and dy with the attributes of the op itself."""
+    """Returns the gradient that is an op of y and dy with the op's own attributes."""
     return lambda b: [b.f(kind, b.outputs[0], b.dy, **b.attrs)]
 
 

@@ -1,4 +1,4 @@
-"""What convolutions and poolings of images compute, with NumPy in float64, and how large the errors of each may be."""
+"""Computes convolutions and poolings of images, with NumPy in float64, and bounds for their errors."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from gpuemu.tensors import Array
 
 
 def _steps(c: Case) -> tuple[int, int, int, int]:
-    """Strides down and across, padding above and left; a pooling has none, and its kernel where the stride is 0."""
+    """Returns strides down and across, padding at the top and left. A pooling has no padding; stride 0 means the size of its
+    kernel."""
     down, across = (int(c.attrs["stride_" + axis]) or int(c.attrs["kernel_" + axis]) for axis in ("rows", "columns"))
     return down, across, int(c.attrs.get("pad_rows", 0)), int(c.attrs.get("pad_columns", 0))
 
 
 def _seen(c: Case, kernel: tuple[int, ...], windows: tuple[int, ...]) -> Iterator[tuple[int, int, slice, slice]]:
-    """For each tap of the kernel its row and column, and which rows and columns of the padded image all windows see there."""
+    """Yields for each element of the kernel its row and column, and the rows and columns of the padded image that all windows
+    read there."""
     down, across, _, _ = _steps(c)
     for r in range(kernel[0]):
         for t in range(kernel[1]):
@@ -63,7 +65,7 @@ def _kernel(c: Case) -> tuple[int, int]:
 
 
 def _windows(c: Case, x: Array, windows: tuple[int, ...]) -> Array:
-    """(taps, images, channels, windows down, windows across)."""
+    """Returns an array (taps, images, channels, windows down, windows across)."""
     return np.stack([x[:, :, rows, columns][:, :, : windows[0], : windows[1]] for _, _, rows, columns in _seen(c, _kernel(c), windows)])
 
 

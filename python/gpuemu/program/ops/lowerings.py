@@ -1,4 +1,5 @@
-"""What the ops of the IR become that are not a built-in op of the same operands and attributes: one function each, row of rules.py."""
+"""Lowers the ops of the IR that differ from a built-in op in operands or attributes: one function for each such row of
+rules.py."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def softmax_bwd(e: Emitter, x: Sequence[Ref], attrs: Attrs, outs: Outs) -> list[
 
 
 def reduction(kind: str) -> Any:
-    """Along one axis, or of all elements."""
+    """Returns the lowering of a reduction along one axis, or over all elements."""
 
     def lower(e: Emitter, x: Sequence[Ref], attrs: Attrs, outs: Outs) -> list[Ref]:
         whole = attrs["axis"] is None
@@ -83,7 +84,7 @@ def gather_bwd(e: Emitter, x: Sequence[Ref], attrs: Attrs, outs: Outs) -> list[R
 
 
 def _steps(attrs: Attrs) -> dict[str, int]:
-    """Attributes of the built-in op of those of the IR, which are pairs of rows and columns."""
+    """Converts attributes of the IR, pairs of rows and columns, to those of the built-in op."""
     names = {"stride": "stride", "padding": "pad", "kernel": "kernel"}
     return {f"{names[name]}_{axis}": number for name, pair in attrs.items() if name in names
             for axis, number in zip(("rows", "columns"), pair)}  # fmt: skip
@@ -95,7 +96,7 @@ def conv2d(e: Emitter, x: Sequence[Ref], attrs: Attrs, outs: Outs) -> list[Ref]:
 
 
 def of_images(kind: str) -> Any:
-    """The built-in op of the same name, whose attributes are numbers."""
+    """Returns the lowering to the built-in op of the same name, whose attributes are numbers."""
 
     def lower(e: Emitter, x: Sequence[Ref], attrs: Attrs, outs: Outs) -> list[Ref]:
         return e.op(kind, x, _steps(attrs), outs)

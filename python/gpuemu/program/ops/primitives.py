@@ -1,7 +1,7 @@
-"""The ops that programs are lowered to: what they take, the shapes they give, their references.
+"""The built-in ops that programs are lowered to: their operands, the shapes of their outputs, their references.
 
-A row of PRIMITIVES says what one op of gpuemu.runtime.ops() computes, in float64. `scale` says how large the terms are that the op sums,
-which is what its error may be a multiple of. Attributes are those of gpuemu.op_attributes.
+A row of PRIMITIVES defines the result of one op of gpuemu.runtime.ops(), in float64. `scale` returns the magnitude of the terms
+that the op sums; the allowed error is a multiple of it. Attributes are those of gpuemu.op_attributes.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ INDICES = ("int32", "int64")
 
 
 def fit(op: str, condition: bool, what: str) -> None:
-    """Raises ShapeError where a shape does not fit."""
+    """Raises ShapeError if a shape does not fit."""
     if not condition:
         raise ShapeError(f"{op}: {what}")
 
@@ -181,7 +181,7 @@ def _reduce_bwd(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> li
 
 
 def _counted(op: str, image: Sequence[int], kernel: Sequence[int], attrs: Mapping[str, Any]) -> tuple[int, int]:
-    """How many windows there are, down and across."""
+    """Returns the number of windows, down and across."""
     made = []
     for axis, size, taps in zip(("rows", "columns"), image, kernel):
         pad, stride = attrs.get("pad_" + axis, 0), attrs["stride_" + axis] or attrs.get("kernel_" + axis, 0)
@@ -218,7 +218,7 @@ def _itself(case: Case) -> list[Array]:
 
 
 def _of_terms(case: Case) -> list[Array]:
-    """The same sums of what the operands are without their signs."""
+    """Returns the same sums of the magnitudes of the operands."""
     return list(PRIMITIVES[case.op].computed(case.replace([np.abs(one) for one in case.arrays])))
 
 
@@ -348,14 +348,14 @@ def attributes(op: str, given: Mapping[str, Any]) -> dict[str, int | float]:
     if op not in PRIMITIVES:
         return registered.attributes(op, given)
     whole = {name: type(default)(given.get(name, default)) for name, default in _built_in_fields(op).items()}
-    for name in known:  # A float64 tensor takes the exact number, which float32 may not hold.
+    for name in known:  # A float64 tensor uses the exact number, which may not be a float32.
         if name + "_double" in known and name in given and name + "_double" not in given:
             whole[name + "_double"] = whole[name]
     return whole
 
 
 def packed(op: str, attrs: Mapping[str, Any]) -> tuple[int, bytes]:
-    """The schema and the bytes of attributes, as the C interface takes them."""
+    """Returns the schema and the bytes of attributes for the C interface."""
     if op not in PRIMITIVES:
         return registered.packed(op, attrs)
     made = getattr(op_attributes, op, None)
@@ -369,12 +369,12 @@ def infer(op: str, inputs: Sequence[Spec], attrs: Mapping[str, Any]) -> list[Spe
 
 
 def infers(op: str) -> bool:
-    """Whether the outputs of an op follow from its inputs."""
+    """True if the outputs of an op follow from its inputs."""
     return row(op).infer is not _given if op in PRIMITIVES else registered.infers(op)
 
 
 def insist(op: str, inputs: Sequence[Spec]) -> None:
-    """Number and dtypes of the inputs."""
+    """Checks number and dtypes of the inputs."""
     of_op = row(op)
     if len(inputs) != len(of_op.inputs):
         raise GraphError(f"{op} takes {len(of_op.inputs)} inputs ({', '.join(of_op.inputs)}), {len(inputs)} are given")

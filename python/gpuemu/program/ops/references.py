@@ -1,6 +1,6 @@
-"""What the built-in ops compute, with NumPy in float64, and how large the errors of each may be.
+"""Computes the built-in ops with NumPy in float64, and bounds for their errors.
 
-Integers stay integers. `*_scale`: the sum of the sizes of the terms of each element.
+Integers stay integers. `*_scale`: the sum of the magnitudes of the terms of each element.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ erfc = np.vectorize(math.erfc, otypes=[np.float64])
 
 @dataclass
 class Case:
-    """One call. arrays: floats as float64; specs: of the inputs as the kernel sees them; outputs: their specs."""
+    """One call. arrays: floats as float64; specs: of the inputs as the kernel sees them; outputs: the output specs."""
 
     op: str
     arrays: list[Array]
@@ -32,11 +32,11 @@ class Case:
     attrs: dict[str, Any]
 
     def replace(self, arrays: Sequence[Array]) -> Case:
-        """The same call of other values."""
+        """Returns the same call with other values."""
         return dataclasses.replace(self, arrays=list(arrays))
 
     def number(self, name: str) -> float:
-        """An attribute as the kernel of this dtype takes it: float32 but for float64 tensors."""
+        """Returns an attribute with the precision of the kernel: float32, except for float64 tensors."""
         if self.specs[0].dtype == "float64":
             return float(self.attrs.get(name + "_double") or self.attrs[name])
         return float(np.float32(self.attrs[name]))
@@ -109,7 +109,7 @@ def _softmax(x: Array) -> Array:
 
 
 def _largest(x: Array) -> Array:
-    """The largest finite size of each row."""
+    """Returns the largest finite magnitude of each row."""
     return np.asarray(np.where(np.isfinite(x), np.abs(x), 0.0).max(axis=-1, keepdims=True, initial=0.0))
 
 
@@ -122,7 +122,7 @@ def softmax_scale(c: Case) -> list[Array]:
 
 
 def _centred(x: Array, eps: float) -> tuple[Array, Array]:
-    """Rows without their mean, and 1 / sigma."""
+    """Returns rows minus their mean, and 1 / sigma."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return centred, 1.0 / np.sqrt((centred**2).mean(axis=-1, keepdims=True) + eps)
 
@@ -151,7 +151,7 @@ def layernorm_bwd_scale(c: Case) -> list[Array]:
     x, weight, dy = (one.reshape(-1, c.arrays[0].shape[-1]) if i != 1 else one for i, one in enumerate(c.arrays))
     centred, scale = _centred(x, float(c.attrs["eps"]))
     most, h, g = np.abs(x).max(axis=1, keepdims=True, initial=0.0), np.abs(centred * scale), np.abs(dy * weight)
-    spread = h + (np.abs(x) + most) * scale  # Subtracting the mean cancels: h is off by so much.
+    spread = h + (np.abs(x) + most) * scale  # Subtracting the mean cancels, so this is the error of h.
     inner = g + g.mean(axis=1, keepdims=True) + h * (g * spread).mean(axis=1, keepdims=True) + spread * (g * h).mean(axis=1, keepdims=True)
     return [(scale * inner * (1.0 + most * scale)).reshape(c.arrays[0].shape), (np.abs(dy) * spread).sum(axis=0), np.abs(dy).sum(axis=0)]
 
@@ -231,12 +231,12 @@ def cross_entropy_grad_scale(c: Case) -> list[Array]:
 
 
 def score_scale(c: Case) -> float:
-    """What the products of queries and keys are multiplied with."""
+    """Returns the factor for the products of queries and keys."""
     return float(c.attrs["scale"]) or 1.0 / math.sqrt(max(1, c.arrays[0].shape[-1]))
 
 
 def weights_of(c: Case) -> tuple[Array, Array]:
-    """The weight of each key for each query, and the sums of the sizes of the products behind them."""
+    """Returns the weight of each key for each query, and the sums of the magnitudes of the products behind them."""
     q, k = c.arrays[:2]
     scale = score_scale(c)
     scores = scale * (q @ np.swapaxes(k, -1, -2))
@@ -280,7 +280,7 @@ def embedding_bwd_scale(c: Case) -> list[Array]:
 
 
 def philox(count: int, seed: int, offset: int) -> Array:
-    """Word i of Philox4x32-10, whose counter is (i / 4, offset) and whose key is the seed."""
+    """Returns word i of Philox4x32-10 with the counter (i / 4, offset) and the seed as key."""
     groups = np.arange(-(-count // 4), dtype=np.uint64)
     a, b = groups & LOW, groups >> HALF
     c, d = np.full_like(groups, offset & 0xFFFFFFFF), np.full_like(groups, offset >> 32)
@@ -309,7 +309,7 @@ def cast(c: Case) -> list[Array]:
     if x.dtype.kind != "f":
         return [x.astype(to)]
     limits = np.iinfo(to)
-    inside = (x > float(limits.min)) & (x < float(limits.max))  # float() of the largest rounds up for 32 and 64 bits.
+    inside = (x > float(limits.min)) & (x < float(limits.max))  # float() rounds the largest 32-bit and 64-bit integers up.
     y = np.where(inside, x, 0.0).astype(to)
     y[x <= float(limits.min)] = limits.min
     y[x >= float(limits.max)] = limits.max

@@ -46,7 +46,7 @@ def _entry(op: str) -> Entry:
 
 
 def infers(op: str) -> bool:
-    """Whether the op was registered with infer=."""
+    """True if the op was registered with infer=."""
     return _entry(op).infer is not None
 
 

@@ -1,4 +1,4 @@
-"""The ops of the IR: one row each says the shapes it gives, what it is lowered to, and its gradient."""
+"""The ops of the IR: each row has the shapes of the outputs, the lowering, and the gradient."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Gradient = Callable[[grad.Backward], "list[Any]"]
 
 @dataclass(frozen=True)
 class Rule:
-    """infer: the outputs, of checked operands. lower: None where a built-in op of the same name does it. gradient: None where
-    there is none. needs: whose values the gradient reads, "i" inputs, "o" outputs; of the others it takes the shape."""
+    """infer: returns the outputs for checked operands. lower: None if the op is a built-in op of the same name. gradient: None if
+    there is none. needs: the values that the gradient reads, "i" inputs, "o" outputs; of the others it uses only the shape."""
 
     infer: Infer
     lower: Lower | None = None
@@ -34,7 +34,7 @@ class Rule:
 
 
 def _floats(op: str, inputs: Sequence[Spec], dtypes: Sequence[str] = FLOATS) -> Spec:
-    """The first input. All are of one dtype, one of these."""
+    """Returns the first input after checking that all have one dtype, one of these."""
     for one in inputs:
         if one.dtype != inputs[0].dtype:
             raise DTypeError(f"{op}: the operands are {inputs[0].dtype} and {one.dtype}; expected one dtype, cast one of them")

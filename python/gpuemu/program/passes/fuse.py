@@ -77,12 +77,12 @@ def _base(ref: Ref) -> Ref:
 
 
 def _is_number(graph: Any, vid: int) -> bool:
-    """Whether a value is a constant of one element, which becomes a literal in the kernel."""
+    """True if a value is a constant of one element, which becomes a literal in the kernel."""
     return vid in graph.constants and graph.values[vid].spec.elements == 1
 
 
 def _is_elementwise(graph: Any, node: Node) -> bool:
-    """Whether the op is a chain of elementwise calls that all have as many elements as its output."""
+    """True if the op is a chain of elementwise calls that all have as many elements as its output."""
     if len(node.outputs) != 1 or node.kind in ("reshape", fused.KIND) or all(_is_number(graph, vid) for vid in node.inputs):
         return False
     value = graph.values[node.outputs[0]]
@@ -121,7 +121,7 @@ def _joined(before: _Group, group: _Group) -> _Group:
 
 
 def _can_join(graph: Any, before: _Group, group: _Group) -> bool:
-    """Whether the ops of `before` can be computed later, in one kernel with `group`."""
+    """True if the ops of `before` can be computed later, in one kernel with `group`."""
     if (before.elements, before.dtype) != (group.elements, group.dtype) or before.parts + group.parts > PARTS_MAX:
         return False
     joined = _joined(before, group)

@@ -1,4 +1,4 @@
-"""Computes cheap values a second time where that makes the workspace smaller. The results are bit-identical."""
+"""Computes cheap values a second time if that makes the workspace smaller. The results are bit-identical."""
 
 from __future__ import annotations
 
