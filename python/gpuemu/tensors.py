@@ -1,4 +1,4 @@
-"""Arrays to the protocol's tensors and back: packed row-major little-endian elements in base64."""
+"""Converts arrays to the protocol's tensors and back: packed row-major little-endian elements in base64."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def bfloat16() -> np.dtype[Any] | None:
-    """NumPy's type for bfloat16, from ml_dtypes; None when that is not installed."""
+    """Returns NumPy's type for bfloat16, from ml_dtypes; None if that is not installed."""
     try:
         import ml_dtypes
     except ImportError:
@@ -27,7 +27,7 @@ def bfloat16() -> np.dtype[Any] | None:
 
 
 def numpy_dtype(name: Any) -> np.dtype[Any]:
-    """NumPy's type for a dtype's name."""
+    """Returns NumPy's type for a dtype's name."""
     if str(name) != "bfloat16":
         plain: np.dtype[Any] = np.dtype(name)
         return plain
@@ -38,19 +38,19 @@ def numpy_dtype(name: Any) -> np.dtype[Any]:
 
 
 def dtype_name(value: Any) -> str:
-    """The protocol's name for the dtype of an array of any framework."""
+    """Returns the protocol's name for the dtype of an array of any framework."""
     dtype = value.dtype
     return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
 
 
 def is_cupy(value: Any) -> bool:
-    """An array of CuPy: in memory of a GPU, and NumPy does not copy it by itself."""
+    """True for an array of CuPy: it is in GPU memory, and NumPy does not copy it implicitly."""
     return type(value).__module__.partition(".")[0] == "cupy" and hasattr(value, "get")
 
 
 def unmasked(value: Any, what: str = "array") -> Any:
-    """The data of a masked array that masks nothing; everything else as it is. Raises TypeError where elements are masked:
-    they have no value, and whatever is compared with them is masked, too."""
+    """Returns the data of a masked array that masks nothing; everything else unchanged. Raises TypeError if elements are masked:
+    they have no value, and everything that is compared with them would be masked, too."""
     if isinstance(value, (list, tuple)):
         return [unmasked(one, what) for one in value] if any(isinstance(one, np.ma.MaskedArray) for one in value) else value
     if not isinstance(value, np.ma.MaskedArray):
@@ -63,20 +63,20 @@ def unmasked(value: Any, what: str = "array") -> Any:
 
 
 def _insist_on_elements(value: Any, what: str) -> None:
-    """Of these NumPy makes an array of one element, which is the object itself."""
+    """Rejects values that NumPy would convert to an array of one element, the object itself."""
     if value is None:
         raise TypeError(f"the {what} is None, expected an array")
     if inspect.iscoroutine(value):
-        value.close()  # Python would warn of one that nothing awaits.
+        value.close()  # Python would warn about a coroutine that is never awaited.
     if isinstance(value, (Awaitable, Iterator, AsyncIterator, Mapping, Set)) and not hasattr(value, "shape"):
         raise TypeError(f"the {what} is of type {type(value).__name__}, expected an array")
 
 
 def as_array(value: Any, what: str = "array") -> Array:
-    """A NumPy array of an array of any framework, without a copy where that can be; gradients are left behind.
+    """Converts an array of any framework to NumPy, without a copy if possible; drops gradients.
 
-    torch.bfloat16 needs ml_dtypes, because NumPy has no such type. Raises TypeError for what has no elements to compare,
-    with `what` it is: masked elements, coroutines, generators, dicts and sets.
+    torch.bfloat16 needs ml_dtypes, because NumPy has no such type. Raises TypeError, which names `what`, for values without
+    elements to compare: masked elements, coroutines, generators, dicts and sets.
     """
     value = unmasked(value, what)
     if isinstance(value, np.ndarray):
@@ -101,14 +101,14 @@ def as_array(value: Any, what: str = "array") -> Array:
 
 
 def owned(inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Copies for a function that may change what it is given: the verdict on it is about what was drawn."""
+    """Copies arrays for a function that may change its arguments: the verdict must be about the drawn inputs."""
     return {name: array.copy() for name, array in inputs.items()}
 
 
 @dataclass(frozen=True)
 class Outgoing:
-    """An array on its way into a message. strides: in bytes, as clients have always sent them; `packed` is contiguous
-    whatever they are."""
+    """An array to be sent in a message. strides: in bytes, as clients have always sent them; `packed` is contiguous in any
+    case."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
@@ -116,7 +116,7 @@ class Outgoing:
     packed: Array
 
     def record(self, memory: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The protocol's tensor: with the elements in it, or with the memory in which they are."""
+        """Returns the protocol's tensor: with the elements, or with a reference to the shared memory that contains them."""
         told: dict[str, Any] = {"shape": list(self.shape), "strides": list(self.strides), "dtype": self.dtype}
         if memory is not None:
             return {**told, "memory": memory}
@@ -124,8 +124,8 @@ class Outgoing:
 
 
 def outgoing(value: Any, *, own: bool = False, what: str = "array") -> Outgoing:
-    """An array of any framework; own: a copy, for a message that is written later. Raises TypeError for a type that the
-    protocol does not have; it names `what`."""
+    """Prepares an array of any framework; own: copies it, for a message that is written later. Raises TypeError for a type that
+    the protocol does not have; the error names `what`."""
     array = as_array(value, what)
     name = str(array.dtype.newbyteorder("=")) if array.dtype.kind != "V" else str(array.dtype)
     if name not in DTYPES:
@@ -135,12 +135,12 @@ def outgoing(value: Any, *, own: bool = False, what: str = "array") -> Outgoing:
 
 
 def encode(value: Any) -> dict[str, Any]:
-    """The TensorData of an array. Raises TypeError for a type that the protocol does not have."""
+    """Returns the TensorData of an array. Raises TypeError for a type that the protocol does not have."""
     return outgoing(value).record()
 
 
 def decode(record: dict[str, Any]) -> Array:
-    """The array of a TensorData. bfloat16 is of ml_dtypes' type, without that package uint16 patterns."""
+    """Returns the array of a TensorData. bfloat16 has the type of ml_dtypes; without that package its bits are uint16."""
     name = record["dtype"]
     if name not in DTYPES:
         raise TypeError(f"the daemon sent a tensor of unknown dtype '{name}'")

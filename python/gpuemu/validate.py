@@ -1,5 +1,5 @@
-"""What programs import from gpuemu.validate; gpuemu.blocks has it. Loaded with the package, because its name is also that of a
-function there, so it loads nothing itself."""
+"""The names that programs import from gpuemu.validate, defined in gpuemu.blocks. Loaded with the package, because a function of
+the package has the same name; so it imports nothing itself."""
 
 from __future__ import annotations
 

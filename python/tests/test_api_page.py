@@ -1,4 +1,4 @@
-"""The reference is what the docstrings say, and everything public has one."""
+"""Tests that the reference equals the docstrings, and that everything public has one."""
 
 import inspect
 import pathlib
@@ -25,7 +25,7 @@ def test_every_public_function_and_class_is_documented():
 
 
 def test_every_public_method_is_documented():
-    """AsyncClient's are those of Client; readers of records say with their class what they read."""
+    """Methods of AsyncClient are documented in Client; for readers of records the docstring of the class is enough."""
     bare = []
     for name in gpuemu.__all__:
         cls = getattr(gpuemu, name)

@@ -1,4 +1,4 @@
-"""Property tests of Python functions: what is wrong is found, made small and brought back."""
+"""Property tests of Python functions: tests that faults are found, made smaller and reproduced."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""gpuemu.check takes the options of an op in gpuemu.toml and draws what `gpuemu test` draws."""
+"""Tests that gpuemu.check takes the options of an op in gpuemu.toml and draws the cases of `gpuemu test`."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ TINY = np.finfo(np.float32).smallest_normal
 
 
 def flushed(x):
-    """What a processor makes of subnormal numbers that shall be zero."""
+    """Sets subnormal numbers to zero, as some processors do."""
     return np.where(np.abs(x) < TINY, np.copysign(np.float32(0), x), x)
 
 
@@ -95,7 +95,7 @@ def leaky(x):
 
 
 def leaky_of_flushed(x):
-    """As XLA computes it: the comparison flushes, the choice does not."""
+    """Computes like XLA: the comparison flushes, the selection does not."""
     return np.where(flushed(x) >= 0, x, flushed(np.float32(0.01) * flushed(x)))
 
 
@@ -123,7 +123,7 @@ def test_what_flushed_inputs_give_is_a_note_too():
 def test_flushing_excuses_nothing_else():
     for wrong in (lambda x: flushed(x * np.float32(0.5)), lambda x: 0 * x, lambda x: np.where(np.abs(x) < 16 * TINY, 0 * x, x)):
         assert kinds(run(wrong, lambda x: x, strategies=["tiny"], cases=30)) == {"ToleranceExceeded"}
-    half = np.float16(2.0**-14)  # Nobody flushes those of float16: they are as large as results of softmax.
+    half = np.float16(2.0**-14)  # float16 subnormals are never flushed: they are as large as results of softmax.
     assert run(lambda x: np.where(np.abs(x) < half, 0 * x, x), lambda x: x, dtypes=["float16"], strategies=["subnormal"], cases=30).failed
 
 
@@ -218,7 +218,7 @@ def test_what_the_precision_of_the_inputs_does_not_explain_fails():
 
 
 def test_a_declared_scale_is_the_last_word():
-    """So that who knows how large errors may be is told of larger ones."""
+    """A user who knows how large errors may be must hear about larger ones."""
     def centred(x):
         return x - x.mean(1, keepdims=True)
 

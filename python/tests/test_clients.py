@@ -1,4 +1,4 @@
-"""The blocking and the asyncio client are the same calls."""
+"""Tests that the blocking and the asyncio client have the same calls."""
 
 import inspect
 

@@ -1,4 +1,5 @@
-"""Runs on a cluster without one: how they are cut, merged in order, lost and done again, and what goes to the nodes."""
+"""Tests cluster runs without a cluster: how they are divided, merged in order, repeated after losses, and what is sent to the
+nodes."""
 import dataclasses
 import pathlib
 import random
@@ -46,7 +47,7 @@ def test_a_cover_reaches_everything_with_nothing_to_spare(entries):
     assert searching.smallest_cover(entries, 2) == kept[:2]
 
 
-# --- a daemon that computes what cases reach from their numbers and the corpus, in no time
+# --- a daemon that computes the reached features from case numbers and the corpus, instantly
 
 
 def features_of(number, followed):
@@ -55,7 +56,8 @@ def features_of(number, followed):
 
 
 def told_by(request, corpus):
-    """What a daemon answers to FuzzOp: cases follow the entries of the corpus, every seventh fails, entries without features run first."""
+    """Returns a daemon's answer to FuzzOp: cases build on the entries of the corpus, every seventh fails, entries without
+    features run first."""
     known = {feature for one in corpus for feature in one.get("features", ())}
     replays = [one["repro_info"]["seed"] for one in corpus if not one.get("features")]
     numbers = [*[(None, seed) for seed in replays],
@@ -99,7 +101,7 @@ class Head:
 
 
 def run_in_any_order(source, actors, draw):
-    """Actors that end in an order of chance."""
+    """Runs a source with actors that finish in random order."""
     busy = []
     while not source.over:
         while len(busy) < actors and (piece := source.next(actors)) is not None:
@@ -158,7 +160,7 @@ def test_a_run_of_which_no_case_ran_is_an_error():
     assert told["type"] == "Error" and "no kernel supports any of its cases" in told["message"]
 
 
-# --- a cluster whose nodes and losses the test decides
+# --- a cluster whose nodes and losses the test controls
 
 
 class Lost(Exception):
@@ -174,7 +176,8 @@ class Answer:
 
 
 class FakeRay:
-    """Answers to calls are made when they are waited for. `lose(label, request)` says whether the actor dies of it."""
+    """Answers to calls are computed when the caller waits for them. `lose(label, request)` returns True if the actor dies during
+    the call."""
 
     exceptions = SimpleNamespace(RayError=Lost)
     cloudpickle = SimpleNamespace(register_pickle_by_value=lambda module: None)
@@ -305,7 +308,7 @@ def test_ops_and_dtypes_that_there_are_not():
         groups_of(known, ["a"], ["float16"])
 
 
-# --- arguments, and what goes to the nodes
+# --- arguments, and what is sent to the nodes
 
 
 @pytest.mark.parametrize("right", ["auto", "local:1", "local:64", "head:6379", "[::1]:6379", "ray://head:10001"])

@@ -1,4 +1,4 @@
-"""Fused kernels compute each element with the code of the built-in kernels, so both must change together."""
+"""Tests that fused kernels compute each element with the code of the built-in kernels: both must change together."""
 import pathlib
 import re
 
@@ -14,7 +14,7 @@ COPIED = {"_APPROX": "approx.cuh", "_GELU": "gelu/gelu.cu", "_SILU": "silu/silu.
 
 
 def plain(code):
-    """The code without comments and white space."""
+    """Returns the code without comments and white space."""
     return re.sub(r"\s+", "", re.sub(r"//[^\n]*", "", code))
 
 

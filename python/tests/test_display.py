@@ -1,4 +1,4 @@
-"""What a notebook shows of each kind of result, and what a plot of errors holds."""
+"""Tests how a notebook shows each kind of result, and the content of error plots."""
 
 import builtins
 import importlib.util
@@ -16,7 +16,7 @@ WRONG = ValidationResult(False, 7, "a<b>", 0.5, 0.1, [Finding("ToleranceExceeded
 
 
 def texts(page):
-    """The words between the tags; every tag that is opened is closed."""
+    """Returns the words between the tags after checking that every opened tag is closed."""
     from html.parser import HTMLParser
 
     class Reader(HTMLParser):
@@ -99,7 +99,7 @@ needs_matplotlib = pytest.mark.skipif(not importlib.util.find_spec("matplotlib")
 
 
 def lines_at(axes):
-    """Where dashed lines cross the axes, with what the legend says of them."""
+    """Returns where dashed lines cross the axes, with their labels in the legend."""
     return [(float(line.get_xdata()[0]), float(line.get_ydata()[0]), line.get_label()) for line in axes.lines if line.get_linestyle() == "--"]
 
 

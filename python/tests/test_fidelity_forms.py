@@ -1,4 +1,4 @@
-"""tools/make_fidelity.py: what it makes is checked in and follows the tests that compare instructions."""
+"""Tests that the output of tools/make_fidelity.py is checked in and follows the tests that compare instructions."""
 
 import pathlib
 import shutil
@@ -14,7 +14,7 @@ TABLE = "runtime/fidelity/forms.def"
 
 @pytest.fixture
 def copy(tmp_path):
-    """The table with everything that it is made from, where a test may change it."""
+    """Copies the table and its inputs to a folder where a test may change them."""
     for path in (CHIP, MATRICES, TABLE, "tools/make_fidelity.py"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)

@@ -1,4 +1,4 @@
-"""What the frameworks share, with arrays of NumPy and a client that needs no daemon."""
+"""Tests the code shared by the frameworks, with arrays of NumPy and a client that needs no daemon."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from gpuemu.frameworks.calls import fuzz, tolerance_of
 
 
 class Plain(FrameworkAdapter):
-    """Gradients of sum(x * x)."""
+    """Computes gradients of sum(x * x)."""
 
     def to_numpy(self, tensor):
         return np.asarray(tensor)
@@ -49,7 +49,7 @@ def test_differences_are_taken_where_a_fixed_step_would_be_rounded_away(dtype, l
 
 
 class Drawn:
-    """A client: case i is an array of i + 1 elements, its reference doubles them."""
+    """A client whose case i is an array of i + 1 elements; its reference doubles them."""
 
     def __init__(self):
         self.judged = 0
@@ -90,4 +90,4 @@ def test_a_wrong_gradient_fails_its_case_and_names_it():
     found, _ = fuzzed(lambda inputs: 2 * inputs["x"], raises)
     assert found["failed"] == 4 and found["backward_failures"][0] == {"case": 0, "message": "RuntimeError: no gradient"}
     found, _ = fuzzed(raises, raises)
-    assert found["failed"] == 4 and found["backward_failures"] == []  # There is no output that a gradient could be of.
+    assert found["failed"] == 4 and found["backward_failures"] == []  # There is no output to differentiate.

@@ -1,4 +1,4 @@
-"""What importing the package costs, and that every name is there nevertheless."""
+"""Tests the cost of importing the package, and that every name is available nevertheless."""
 
 import ast
 import importlib
@@ -21,14 +21,14 @@ HEAVY = {"torch", "jax", "jaxlib", "tensorflow", "scipy", "matplotlib", "pynng",
 
 
 def loaded(code):
-    """The packages that are loaded after it, less those that a bare interpreter has."""
+    """Returns the packages that are loaded after the code, except those of a bare interpreter."""
     found = [set(json.loads(subprocess.run([sys.executable, "-c", text + LOADED], env=ENV, capture_output=True, text=True, check=True).stdout))
              for text in (code, "pass")]
     return found[0] - found[1]
 
 
 def spent(code, rounds=5):
-    """Seconds of processor time of a fresh interpreter, the least of several."""
+    """Returns the processor time of a fresh interpreter in seconds, the minimum of several."""
     found = []
     for _ in range(rounds):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -64,7 +64,7 @@ def test_modules_are_attributes_of_the_package():
     assert said == sorted(f"{one}=gpuemu.{home}" for one, home in gpuemu._MODULES.items() if one != "strategies")
 
 
-# Paths that programs import, of the first release and of the documentation, and one name of each.
+# Modules that programs import, of the first release and of the documentation, each with one of its names.
 PATHS = {
     "artifacts": "ArtifactMetrics", "ci": "CiSummary", "client": "Client", "device": "Device", "errors": "ClientError",
     "frameworks": "adapter", "frameworks.base": "FrameworkAdapter", "installed": "examples", "judge": "compare", "layouts": "place",
@@ -86,7 +86,7 @@ def test_modules_that_moved_into_rooms_are_imported_by_their_public_paths():
 
 
 def test_no_module_needs_its_user():
-    """Imports inside of functions and for type checkers count: a module that they close a circle with has no place of its own."""
+    """Imports in functions and for type checkers count, too: modules that import each other in a circle have no order."""
     package = ROOT / "python/gpuemu"
     names = {path: ".".join(("gpuemu", *path.relative_to(package).with_suffix("").parts)).removesuffix(".__init__") for path in package.rglob("*.py")}
     modules, needs = set(names.values()), {}
@@ -100,7 +100,7 @@ def test_no_module_needs_its_user():
                 base = node.module or "" if not node.level else home + (f".{node.module}" if node.module else "")
                 inner = {f"{base}.{one.name}" for one in node.names} & modules
                 needs[module] |= inner or {base} & modules
-    del needs["gpuemu"]  # Names every room, and is loaded before any of them.
+    del needs["gpuemu"]  # It names every module, and is loaded before any of them.
     while leaves := {module for module, used in needs.items() if not used & needs.keys()}:
         needs = {module: used for module, used in needs.items() if module not in leaves}
     assert not needs, needs
@@ -118,7 +118,7 @@ def test_check_and_validate_are_functions_whatever_is_imported_first():
 
     assert module.__all__ == blocks.__all__ and all(getattr(module, one) is getattr(blocks, one) for one in module.__all__)
     assert inspect.ismodule(module) and not hasattr(module, "no_such_name")
-    import gpuemu.validate as bound  # Python binds what the package has under that name: the function.
+    import gpuemu.validate as bound  # Python imports the attribute of the package with that name: the function.
 
     assert all(getattr(bound, one) is getattr(blocks, one) for one in module.__all__ if one != "validate")
 

@@ -1,4 +1,4 @@
-"""Comparisons in this process say what the daemon would."""
+"""Tests that comparisons in this process give the daemon's verdicts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The generator of existing clients is that of the shared vectors."""
+"""Tests the generator of existing clients against the shared vectors."""
 
 import json
 import pathlib

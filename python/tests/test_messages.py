@@ -1,4 +1,4 @@
-"""What messages and docstrings of the package tell people to use is there: options, commands, variables, keys and functions."""
+"""Tests that everything that messages and docstrings recommend exists: options, commands, variables, keys and functions."""
 
 import ast
 import builtins
@@ -16,8 +16,9 @@ PACKAGE = ROOT / "python/gpuemu"
 PRODUCT = [path for folder in ("common", "runtime", "ops", "judge", "daemon", "bindings", "cli") for path in (ROOT / folder).rglob("*.[chd]*")
            if path.suffix in (".cc", ".h", ".def") and not path.stem.endswith("_test")]
 SECTIONS = r"project|runtime|validation|daemon|scheduler|storage|artifacts|worker|ops|fuzz"  # Tables of gpuemu.toml.
-OTHER_WORDS = {"as_tensor", "op_call", "register_op", "tolerances", "pem", "key", "ops"}  # Behind a dot, too, and no keys.
-# Of programs and packages that messages name.
+# These follow a dot, too, but are not keys.
+OTHER_WORDS = {"as_tensor", "op_call", "register_op", "tolerances", "pem", "key", "ops"}
+# Options of other programs and packages that messages name.
 OPTIONS_OF_OTHERS = {"--index-url": "pip", "--head": "ray start", "--address": "ray start"}
 FUNCTIONS_OF_OTHERS = {"array": "numpy", "astype": "numpy", "newbyteorder": "numpy", "init": "ray", "shutdown": "ray", "item": "numpy", "to_dense": "torch",
                        "set_start_method": "multiprocessing", "sqrt": "math", "replace": "torch.cuda", "float32": "numpy", "cpu": "torch",
@@ -25,7 +26,7 @@ FUNCTIONS_OF_OTHERS = {"array": "numpy", "astype": "numpy", "newbyteorder": "num
 
 
 def texts(tree):
-    """Line and text of every string, with {} where an f-string has a value."""
+    """Yields line and text of every string, with {} for each value of an f-string."""
     inside = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
@@ -49,7 +50,7 @@ def nodes():
 
 
 def raised():
-    """The texts of what is raised, and where."""
+    """Yields the texts of raised errors, and their places."""
     for name, node in nodes():
         if isinstance(node, ast.Raise):
             yield from ((f"{name}:{line}", text) for line, text in texts(node))
@@ -57,12 +58,12 @@ def raised():
 
 @pytest.fixture(scope="module")
 def product():
-    """Literals of the programs' sources."""
+    """Returns the string literals in the programs' sources."""
     return {text for path in PRODUCT for text in re.findall(r'"([^"\n]+)"', path.read_text(errors="replace"))}
 
 
 def told(pattern, there, found=None):
-    """What matches and is not there."""
+    """Returns the matches that do not exist."""
     return [f"{place}: {name}" for place, text in (all_texts() if found is None else found) for name in re.findall(pattern, text) if name not in there]
 
 
@@ -70,7 +71,7 @@ def test_every_option_is_one(product):
     ours = {one.value for _, node in nodes() if isinstance(node, ast.Call) for one in node.args if isinstance(one, ast.Constant) and str(one.value).startswith("--")}
     options = {one for text in product for one in text.split(",")} | ours | {"--gpuemu-arch", "--gpuemu-checks", "--gpuemu-suppress"}
     assert len(options) > 100 and not told(r"(?<![\w-])--[a-z][a-z0-9-]*\b(?!-)", options | OPTIONS_OF_OTHERS.keys())
-    # An option of which a part is filled in: whether that exists, no text says.
+    # For an option with a placeholder the test cannot tell if it exists.
     assert not [place for place, text in all_texts() if re.search(r"--[a-z-]*\{\}", text) and len(text.split()) > 2]
 
 

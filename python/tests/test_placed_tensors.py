@@ -1,4 +1,4 @@
-"""Layouts are real memory, and those that the daemon gives the kernel of the same case."""
+"""Tests that layouts are real memory, and equal to those that the daemon gives the kernel of the same case."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SHAPES = [(), (1,), (5,), (3, 4), (2, 3, 4), (0, 3), (3, 1), (1, 1, 1, 1)]
 
 
 def made(shape):
-    """Every layout of a shape."""
+    """Returns every layout of a shape."""
     found = {"contiguous": layouts.contiguous(shape), "padded": layouts.padded(shape, 3), "stepped": layouts.stepped(shape, 2),
              "transposed": layouts.transposed(shape)}  # fmt: skip
     for axis in range(len(shape)):
@@ -89,7 +89,7 @@ KERNEL = """.version 7.0
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory):
-    """Cases of a kernel that gets strides, as the daemon exports them."""
+    """Returns cases of a kernel that gets strides, as the daemon exports them."""
     pytest.importorskip("pynng")
     if not (BIN / "gpuemu").exists():
         pytest.skip(f"no {BIN}/gpuemu; build it or set GPUEMU_BIN")

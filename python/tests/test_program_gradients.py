@@ -1,4 +1,4 @@
-"""Gradients of every function of gpuemu.program follow finite differences in float64."""
+"""Tests gradients of every function of gpuemu.program against finite differences in float64."""
 
 import numpy as np
 import pytest

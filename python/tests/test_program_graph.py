@@ -1,4 +1,4 @@
-"""Graphs, what they are lowered to, and where their values lie."""
+"""Tests graphs, their lowering, and the storage of their values."""
 
 import json
 
@@ -13,7 +13,7 @@ from gpuemu.program.plan import peak
 
 
 def mlp(sizes=(784, 128, 10), rows=32):
-    """One training step; each parameter with its moments."""
+    """Returns one training step; each parameter has its moments."""
     g = program.IRGraph("mlp")
     x, target, scalars = g.input("x", (rows, sizes[0])), g.input("target", (rows, sizes[-1])), g.meta("scalars", (3,))
     weights = [(g.parameter(f"w{i}", (sizes[i + 1], sizes[i])), g.parameter(f"b{i}", (sizes[i + 1],))) for i in range(len(sizes) - 1)]
@@ -118,7 +118,7 @@ BINARY = ("add", "sub", "mul", "matmul", "linear", "mse_grad", "relu_bwd")
 
 @draw.composite
 def graphs(make):
-    """A random program of square matrices: branches, reshapes, updates, outputs anywhere."""
+    """Draws a random program of square matrices: branches, reshapes, updates, outputs anywhere."""
     g = program.IRGraph("random")
     size = make(draw.sampled_from([1, 3, 8]))
     values = [g.input("x", (size, size)), g.parameter("p", (size, size)), g.constant("c", np.full((size, size), 0.5, np.float32))]
@@ -141,14 +141,14 @@ def graphs(make):
 
 
 def reads_parameter(g, value):
-    """Whether a value lies in the storage of a parameter."""
+    """True if a value shares the storage of a parameter."""
     while value.producer is not None and g.nodes[value.producer].kind == "reshape":
         value = g.values[g.nodes[value.producer].inputs[0]]
     return value.role == "parameter"
 
 
 def run_in_one_memory(g, plan, lowered):
-    """The outputs of a program whose workspace is one block of bytes, as the plan says."""
+    """Runs a program in one block of bytes, as planned; returns its outputs."""
     memory = np.full(max(1, plan.workspace_bytes), 0xFF, np.uint8)
     own = {}
     for value in [*g.values, *g.lowered_values]:

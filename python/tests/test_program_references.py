@@ -1,4 +1,4 @@
-"""The references of gpuemu.program say what the references of the kernels themselves say, and attributes are those of the library."""
+"""Tests the references of gpuemu.program against those of the kernels, and its attributes against those of the library."""
 
 import importlib.util
 import pathlib
@@ -23,7 +23,7 @@ TARGET = np.array([0, 5, -1, 6])
 STEP = [normal(7), normal(7), normal(7), np.abs(normal(7)), np.array([0.01, 2.0, 3.0])]
 STEPS = {"stride_rows": 2, "stride_columns": 1, "pad_rows": 1, "pad_columns": 0}
 WINDOWS = {"kernel_rows": 3, "kernel_columns": 2, "stride_rows": 2, "stride_columns": 1}
-# What does not follow from the inputs.
+# Shapes that do not follow from the inputs.
 OUTPUTS = {"embedding_bwd": (6, 6), "gather_bwd": (2, 6, 3), "conv2d_bwd_x": (2, 3, 7, 6), "conv2d_bwd_w": (4, 3, 3, 2), "avg_pool2d_bwd": (2, 3, 7, 6)}
 # op: file, inputs, attributes, further arguments of the kernel's reference
 CASES = {

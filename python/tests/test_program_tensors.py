@@ -1,4 +1,4 @@
-"""Lazy tensors: what they hold, when they are computed, what is refused where it is written."""
+"""Tests lazy tensors: their values, when they are computed, and the errors raised by the statement that writes an op."""
 
 import copy
 import gc
@@ -165,7 +165,7 @@ def test_new_content_has_the_dtype_of_the_tensor():
     x.assign([1, 2])
     assert x.data.tolist() == [1, 2]
     half = program.full(2, 1.5, dtype="bfloat16")
-    half.assign(half.data)  # Patterns where ml_dtypes is missing.
+    half.assign(half.data)  # Bits, if ml_dtypes is missing.
     assert half.data.view(np.uint16).tolist() == [0x3FC0, 0x3FC0]
 
 
@@ -302,7 +302,7 @@ def test_a_value_that_was_dropped_and_computed_meanwhile_is_computed_again():
     x = program.ones(3)
     a = x * 2.0
     b = a + 1.0
-    assert a.data.tolist() == [2.0] * 3  # b is computed with it.
+    assert a.data.tolist() == [2.0] * 3  # b is computed at the same time.
     c = a * a
     del a
     assert c.data.tolist() == [4.0] * 3 and b.data.tolist() == [3.0] * 3

@@ -1,4 +1,4 @@
-"""gpuemu.program tells a wrong argument by its name where the op is written."""
+"""Tests that gpuemu.program names a wrong argument in the statement that writes the op."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How far a job is: a bar of tqdm, a line without it, or a function of the caller."""
+"""Tests how the progress of a job is shown: with a bar of tqdm, a line without tqdm, or a function of the caller."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""tools/make_protocol.py: what it makes is checked in, and a wrong table is refused with its place."""
+"""Tests that the output of tools/make_protocol.py is checked in, and that an error in a table is reported with its place."""
 
 import pathlib
 import shutil
@@ -13,7 +13,7 @@ PLACES = ("common/protocol", "common/codec", "python/gpuemu/client", "docs/refer
 
 @pytest.fixture
 def copy(tmp_path):
-    """The tables with everything that is made from them, where a test may spoil them."""
+    """Copies the tables and their output to a folder where a test may change them."""
     for place in PLACES:
         shutil.copytree(ROOT / place, tmp_path / place)
     shutil.copy(ROOT / "tools/make_protocol.py", tmp_path / "tools")

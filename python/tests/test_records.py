@@ -1,4 +1,4 @@
-"""The dataclasses have the members that the daemon sends: those of the wire's records in common/protocol."""
+"""Tests that the dataclasses have the members that the daemon sends: those of the records in common/protocol."""
 
 import dataclasses
 import json
@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAIRS = {
     "Finding": ("ValidationFailure", set(), set()),
     "ReproductionInfo": ("ReproductionInfo", set(), set()),
-    "ValidationResult": ("ValidationResult", set(), {"compared", "flushed"}),  # Of a comparison in this process.
+    "ValidationResult": ("ValidationResult", set(), {"compared", "flushed"}),  # For a comparison in this process.
     "FuzzResults": ("FuzzResultsReply", {"results", "reports"}, set()),
     "ReproduceResult": ("ReproduceResultReply", set(), set()),
     "MinimizeResult": ("MinimizeResultReply", set(), set()),
@@ -39,7 +39,7 @@ OTHERS = {
 
 
 def wire_members():
-    """Members by record, from the tables of the protocol."""
+    """Returns members by record, from the tables of the protocol."""
     protocol = json.loads((ROOT / "docs/reference/protocol.json").read_text())
     found = {name: one["members"] for name, one in protocol["records"].items()}
     found |= {f"{name}Reply": one["members"] for name, one in protocol["replies"].items()}

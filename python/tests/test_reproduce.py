@@ -1,4 +1,4 @@
-"""A stored failure has the same inputs in the daemon, twice, and in Python, made from its seed."""
+"""Tests that a stored failure has the same inputs in two runs of the daemon and in Python, generated from its seed."""
 
 import base64
 import json
@@ -52,7 +52,7 @@ UPDATE = 'extern "C" __global__ void update(float* x, int n) { for (int i = 0; i
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory):
-    """A project of two wrong kernels with its failures stored by a daemon of its own."""
+    """A project of two wrong kernels; a separate daemon has stored its failures."""
     if not (BIN / "gpuemu").exists():
         pytest.skip(f"no {BIN}/gpuemu; build it or set GPUEMU_BIN")
     folder = tmp_path_factory.mktemp("r")

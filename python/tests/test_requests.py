@@ -1,4 +1,4 @@
-"""Every request of the protocol has a method of the client, and every error code an exception."""
+"""Tests that every request of the protocol has a method of the client, and every error code an exception."""
 
 import inspect
 import json
@@ -18,7 +18,7 @@ PROTOCOL = json.loads((ROOT / "docs/reference/protocol.json").read_text())
 OF_OTHERS = {"WorkerRegister", "GetCorpus", "StoreResults", "FinishFuzz", "FinishTests"}
 REQUESTS = {name: one for name, one in PROTOCOL["requests"].items() if name not in OF_OTHERS}
 X = np.ones(2, np.float32)
-# What each method is called with to see what it sends.
+# Arguments for each method, to see what it sends.
 CALLS = {
     "ping": (), "status": (), "devices": (), "settings": (), "shutdown": (), "list_artifacts": (), "list_baselines": (), "get_ci_summary": (),
     "list_results": (), "list_failures": (), "run_tests": (), "run_ci": (), "inspect_kernels": (), "validate_op": ("o", {"x": X}, X),
@@ -33,13 +33,13 @@ CALLS = {
     "submit_tape": ([],), "tape_status": (), "fetch_tensor": ("t",), "trace": (),
     "open_session": ("s",), "close_session": ("s",), "set_session": ("s",), "sessions": (), "top": (), "jobs": (),
 }  # fmt: skip
-# They are of no single request.
+# Methods that do not belong to a single request.
 WITHOUT = {"close", "request", "fuzz_op_client_side", "use_session",
            "print_input_tape", "print_output_queue", "print_handles", "print_tick_trace", "save_debug_trace"}  # fmt: skip
 
 
 class Told:
-    """A connection that notes what is sent and answers nothing but errors."""
+    """A connection that records what is sent and answers only with errors."""
 
     capabilities = frozenset({"jobs"})
     session = None

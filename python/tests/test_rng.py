@@ -1,4 +1,4 @@
-"""The streams and tensors are those of the shared vectors."""
+"""Tests streams and tensors against the shared vectors."""
 
 import json
 import pathlib

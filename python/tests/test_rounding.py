@@ -1,4 +1,4 @@
-"""float64 is rounded once, to nearest even, whatever way the arithmetic takes."""
+"""Tests that float64 is rounded once, to nearest even, in every branch of the arithmetic."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ FORMATS = {"float16": (10, 5), "bfloat16": (7, 8)}
 
 
 def awkward(fraction, exponent):
-    """Every number of the format, the middles between them and their neighbours, and numbers of all sizes."""
+    """Returns every number of the format, the midpoints between them and their neighbours, and numbers of all magnitudes."""
     patterns = np.arange(1 << 15, dtype=np.uint16)
     known = patterns.view(np.float16).astype(np.float64) if exponent == 5 else rounding.bfloat16_values(patterns)
     known = known[np.isfinite(known)]
@@ -27,7 +27,8 @@ def test_the_short_way_is_the_exact_one(dtype):
     numbers = awkward(*FORMATS[dtype])
     exact = rounding._narrow(numbers, *FORMATS[dtype])
     assert np.array_equal(rounding._narrow_most(numbers, *FORMATS[dtype]), exact)
-    for start in range(0, numbers.size, 4001):  # Where most are easy, the others are done again one by one.
+    # In parts, because rare difficult numbers among easy ones are done again one by one.
+    for start in range(0, numbers.size, 4001):
         part = np.concatenate([np.full(20000, 1.2345), numbers[start : start + 4001]])
         assert np.array_equal(rounding._narrow_most(part, *FORMATS[dtype])[20000:], exact[start : start + 4001])
     nan = rounding._narrow_most(np.array([np.nan, -np.nan, 1.0]), *FORMATS[dtype])

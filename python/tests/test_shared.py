@@ -1,4 +1,4 @@
-"""The memory in which large arrays wait for the daemon: what is in it, who uses it next, and that nothing of it is left."""
+"""Tests the shared memory for large arrays: its content, its next user, and that nothing of it is left."""
 
 import gc
 import json
@@ -27,7 +27,7 @@ def content(record):
 
 
 def segments():
-    """Those that this process has open."""
+    """Returns the segments that this process has open."""
     gc.collect()
     found = []
     for one in pathlib.Path("/proc/self/fd").iterdir():
@@ -97,5 +97,5 @@ def test_no_memory_is_left_over():
     assert len(segments()) == len(before) + shared.FREE_MAX - 1
     pool.empty()
     assert segments() == before
-    written(tensors.outgoing(LARGE), shared.Loan(pool))  # Nobody closes this one.
+    written(tensors.outgoing(LARGE), shared.Loan(pool))  # This segment is never closed.
     assert segments() == before

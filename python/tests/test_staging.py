@@ -1,4 +1,4 @@
-"""Copies of host data stay until their stream has read them, whichever threads upload at the same time."""
+"""Tests that copies of host data are kept until their stream has read them, even if several threads upload at the same time."""
 import threading
 import time
 
@@ -6,7 +6,7 @@ from gpuemu.runtime.memory import Staging
 
 
 class Stream:
-    """A stream whose work is done or never is; another thread runs while it is asked."""
+    """A stream whose work is either done or never ends; another thread runs while it is queried."""
 
     def __init__(self, done):
         self.done = done

@@ -1,4 +1,4 @@
-"""Hypothesis draws tensors of gpuemu's strategies and makes failing ones small."""
+"""Tests that Hypothesis draws tensors with gpuemu's strategies and makes failing ones small."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Recommended and measured tolerances, and their way into gpuemu.toml."""
+"""Tests recommended and measured tolerances, and writing them to gpuemu.toml."""
 
 import pathlib
 

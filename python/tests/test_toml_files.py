@@ -1,4 +1,4 @@
-"""What the repository shows as gpuemu.toml is TOML 1.0, which every reader of TOML accepts."""
+"""Tests that every gpuemu.toml in the repository is TOML 1.0, which every TOML parser accepts."""
 
 import pathlib
 import re
@@ -7,7 +7,7 @@ import pytest
 
 tomllib = pytest.importorskip("tomllib")  # Python 3.11
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-# tests/golden has files that are wrong on purpose, and good ones with line breaks that only TOML 1.1 allows.
+# tests/golden has files that are wrong on purpose, and valid ones with line breaks that only TOML 1.1 allows.
 FILES = sorted(path for folder in ("examples", "kernels", "tests", "packaging", ".") for path in
                (ROOT.glob("*.toml") if folder == "." else (ROOT / folder).rglob("*.toml")) if "golden" not in path.parts)  # fmt: skip
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])

@@ -1,4 +1,4 @@
-"""The package's type hints hold under mypy --strict."""
+"""Tests that the package's type hints pass mypy --strict."""
 
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Inputs of which no value comes twice, and inputs that ascend."""
+"""Tests inputs with distinct values, and inputs with ascending values."""
 
 import numpy as np
 import pytest

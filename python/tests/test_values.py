@@ -1,4 +1,4 @@
-"""Inputs are those that the daemon makes for the same case."""
+"""Tests that inputs equal those that the daemon generates for the same case."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ CASES = json.loads((ROOT / "tests/crosslang/value_vectors.json").read_text())["c
 
 
 def load():
-    """The library of the programs under test; missing beside them it is a fault, without them there is nothing to load."""
+    """Returns the library of the programs under test. Fails if only the library is missing; skips if there are no programs."""
     if not BIN.is_dir():
         pytest.skip(f"no {BIN}; build it or set GPUEMU_BIN")
     return native.Library(str(BIN.parent / "lib" / native.NAME))
@@ -83,7 +83,7 @@ def test_a_broadcast_input_has_one_element_for_all_of_an_axis():
 
 @pytest.mark.parametrize("strategy", values.STRATEGIES)
 def test_an_element_of_a_large_tensor_is_that_of_its_two_outputs_alone(strategy, numpy_alone, monkeypatch):
-    """Lanes and tiles do not show: the same tensor made from outputs in order has the same bytes."""
+    """Lanes and tiles do not affect the result: the same tensor computed from outputs in order has the same bytes."""
     plain = linear.Linear(rng.step, rng._lane_step)
 
     def in_order(state, lanes, each_log2, wanted):
@@ -107,7 +107,7 @@ DOMAINS = {"float32": (None, [-3.5, 7.0]), "float16": (None, [0.0, 3.0]), "bfloa
 
 @pytest.mark.parametrize("dtype", DOMAINS)
 def test_machine_code_and_numpy_make_the_same_bits(dtype, monkeypatch):
-    """At sizes around those of lanes, tiles and parts."""
+    """Tests sizes around those of lanes, tiles and parts."""
     library, wrong = load(), []
     monkeypatch.setattr(native, "_searched", True)
     for strategy in values.STRATEGIES:
@@ -177,7 +177,7 @@ def test_the_library_is_found_beside_the_command_and_can_be_left_alone():
 
 
 def test_the_library_brings_nothing_into_the_process_and_gives_two_names():
-    """A C++ library of ours could be older than the one that another package needs, an OpenMP of ours would be a second one."""
+    """Our C++ library could be older than the one that another package needs, and our OpenMP would be a second one."""
     path = pathlib.Path(load().path)
     needed = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout.split()
     assert {one.partition(".so")[0] for one in needed if one.startswith("lib")} <= {"libc", "libm"}, needed

@@ -1,4 +1,5 @@
-"""tools/make_words.py: what it makes is checked in, follows the tables, and a wrong table is refused with its place."""
+"""Tests that the output of tools/make_words.py is checked in and follows the tables, and that an error in a table is reported
+with its place."""
 
 import pathlib
 import shutil
@@ -16,7 +17,7 @@ MADE = ("python/gpuemu/dtypes_generated.py", "python/gpuemu/generate/words_gener
 
 @pytest.fixture
 def copy(tmp_path):
-    """The tables with everything that is made from them, where a test may change them."""
+    """Copies the tables and their output to a folder where a test may change them."""
     for path in (*TABLES, *MADE, "tools/make_words.py", "tools/protocol/__init__.py", "tools/protocol/macros.py"):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / path, tmp_path / path)

@@ -1,4 +1,5 @@
-"""What a caller gets wrong is told by its name, with what was expected; nothing wrong is taken for something else."""
+"""Tests that a caller's error is reported with the argument's name and the expected value, and that no wrong value is accepted as
+something else."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""Values that would make a verdict about nothing: masked elements, coroutines, empty outputs, inputs that were changed meanwhile."""
+"""Tests values that would make a verdict meaningless: masked elements, coroutines, empty outputs, inputs that were changed
+meanwhile."""
 
 import inspect
 import multiprocessing
@@ -85,7 +86,7 @@ def test_a_function_that_changes_its_input_is_judged_by_what_was_drawn():
     text = str(gpuemu.CheckError(found))
     assert re.search(r"element \d+: expected \S+, got 0, .diff. ", text) and "'fn' changes its input 'x'" in text
     assert found.smallest.dims == {"n": 1} and found.smallest.inputs["x"][0] != 0
-    assert checked(lambda x: np.multiply(x, 2, out=x)).passed == 30  # In place, and right.
+    assert checked(lambda x: np.multiply(x, 2, out=x)).passed == 30  # In place, and correct.
 
 
 @pytest.mark.parametrize("layout", ["strided", "broadcast", "reversed"])
@@ -96,7 +97,7 @@ def test_in_every_layout(layout):
 
 def test_a_reference_that_changes_its_input_changes_nothing_of_the_function():
     for dtype in ("float32", "int32", "bool"):
-        with pytest.raises(gpuemu.CheckError):  # The function keeps what the reference clears.
+        with pytest.raises(gpuemu.CheckError):  # The function keeps an array that the reference clears.
             checked(lambda x: x.copy(), lambda x: (x.fill(0), x)[1], dtypes=[dtype])
 
 
@@ -139,7 +140,7 @@ def test_a_reference_that_takes_no_smaller_case_hides_no_failure():
         return x * 2
 
     with pytest.raises(gpuemu.CheckError, match="smallest case: n=20"):
-        checked(triples, needs_twenty, dims={"n": [32, 1, 19, 20, 21]}, only=3)  # Of 21 elements.
+        checked(triples, needs_twenty, dims={"n": [32, 1, 19, 20, 21]}, only=3)  # A case of 21 elements.
 
 
 def test_an_exception_of_any_kind_is_told():
@@ -183,7 +184,7 @@ def test_errors_come_whole_out_of_other_processes():
 
 
 class Drawn(gpuemu.Client):
-    """Two cases, and what is submitted for them."""
+    """Returns two cases, and records what is submitted for them."""
 
     def __init__(self):
         self.seen = []
@@ -220,7 +221,7 @@ def test_a_model_that_changes_its_input_is_judged_by_what_it_was_given():
         assert model(np.ones(3, np.float32))[0] == 2
 
     class Module:
-        """Of torch's hooks what validate uses."""
+        """The parts of torch's hooks that validate uses."""
 
         def __init__(self):
             self.hooks = {}

@@ -1,8 +1,9 @@
-"""A device `cuda` for PyTorch without a GPU: tensors lie in the memory of gpuemu's emulated device.
+"""A device `cuda` for PyTorch without a GPU: tensors are in the memory of gpuemu's emulated device.
 
     gpuemu run -- python script.py
 
-installs it when the script imports torch; so does gpuemu.torch.install() in a program that is started without it. Operators run on the CPU, in the CPU's arithmetic; kernels of Triton run on the emulator.
+installs it when the script imports torch; a program that is started otherwise calls gpuemu.torch.install(). Operators run on the
+CPU, with the CPU's arithmetic; kernels of Triton run on the emulator.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ import os
 import sys
 from typing import Any
 
-ARCH = "GPUEMU_RUN_ARCH"  # Read by the driver where `gpuemu run` has not started the process.
+ARCH = "GPUEMU_RUN_ARCH"  # Read by the driver if the process was not started by `gpuemu run`.
 _installed: list[Any] = []
 
 
 def sees_a_gpu() -> bool:
-    """Whether torch has a device of its own here. The emulated one, whose driver a build of torch for CUDA finds below `gpuemu run`, is none:
-    torch's own kernels are machine code."""
+    """True if torch has a real GPU here. The emulated device, whose driver a CUDA build of torch finds below `gpuemu run`, does
+    not count: torch's own kernels are machine code."""
     import torch
 
     return bool(torch.version.cuda) and not _driver_is_ours() and torch.cuda.is_available()
@@ -27,14 +28,14 @@ def sees_a_gpu() -> bool:
 def _driver_is_ours() -> bool:
     try:
         return hasattr(ctypes.CDLL("libcuda.so.1"), "gpuemu_range_begin")
-    except OSError:  # No driver at all.
+    except OSError:  # There is no driver.
         return False
 
 
 def install(arch: str | None = None, *, force: bool = False) -> None:
-    """Gives torch the device, of architecture `arch` ("sm_80" where nothing else is said); below `gpuemu run` the run has chosen it. Raises
-    RuntimeError where torch has a GPU already (unless force), where the device has another architecture, or where gpuemu's driver is not
-    loaded and not installed with this package."""
+    """Installs the device, with architecture `arch` (by default "sm_80"); below `gpuemu run` the run has chosen the architecture.
+    Raises RuntimeError if torch already has a GPU (unless force), if the device has another architecture, or if gpuemu's driver
+    is neither loaded nor installed with this package."""
     if _installed:
         _check(arch)
         return
@@ -51,7 +52,7 @@ def install(arch: str | None = None, *, force: bool = False) -> None:
 
 
 def _load_driver(arch: str | None) -> None:
-    """Loads the driver of this installation, which is found by its name from then on. Findings are printed when the process ends."""
+    """Loads the driver of this installation; later look-ups by name find it. Findings are printed when the process ends."""
     from gpuemu import installed
     from gpuemu.drop_in import imports, triton_driver
 
@@ -79,8 +80,8 @@ def _check(arch: str | None) -> None:
 
 
 def uninstall() -> None:
-    """Takes the device away again: torch.cuda is torch's own, and operators on tensors that are left raise. What install() compiled stays
-    loaded. Does nothing where the device is not installed."""
+    """Removes the device: torch.cuda is torch's own again, and operators on remaining tensors raise errors. Code compiled by
+    install() stays loaded. Does nothing if the device is not installed."""
     if not _installed:
         return
     from gpuemu.torch import cuda, operators

@@ -1,7 +1,7 @@
-"""Lets the autograd engine of a CPU build of torch work with gradients on `cuda`.
+"""Makes the autograd engine of a CPU build of torch work with gradients on `cuda`.
 
-The engine asks compiled code which accelerator there is, so a few lines of C++ are compiled against the headers of the torch
-that is installed. It happens when the first operator gets a tensor that requires a gradient, and once in a run.
+The engine asks compiled code which accelerator exists, so a few lines of C++ are compiled against the headers of the installed
+torch. This happens once in a run, when the first operator gets a tensor that requires a gradient.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def prepare() -> None:
         return
     _done = True
     if torch.backends.cuda.is_built():
-        return  # Torch has hooks of its own.
+        return  # Torch has its own hooks.
     folder = os.environ.get("GPUEMU_RUN") or tempfile.mkdtemp(prefix="gpuemu-torch-")
     made = pathlib.Path(folder) / f"torch-hooks-{torch.__version__}-{sys.version_info[0]}{sys.version_info[1]}.so"
-    with open(f"{made}.lock", "w") as lock:  # Several processes of a run come here at once.
+    with open(f"{made}.lock", "w") as lock:  # Several processes of a run may compile at the same time.
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
             _compile(made)

@@ -1,4 +1,4 @@
-"""torch.cuda for the emulated device: what a CPU build of torch lacks, by the names that torch documents."""
+"""torch.cuda for the emulated device: the documented functions that a CPU build of torch lacks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import gpuemu.torch.streams as streams
 from gpuemu.torch.driver import driver
 from gpuemu.torch.streams import index_of
 
-_BEFORE_OWN = 5  # Torch's own way to read storages for `cuda` has 20.
+_BEFORE_OWN = 5  # Torch's own function for reading `cuda` storages has priority 20.
 # CU_DEVICE_ATTRIBUTE_* of cuda.h.
 _MAJOR, _MINOR = 75, 76
 _PROPERTIES = {"multi_processor_count": 16, "warp_size": 10, "max_threads_per_multi_processor": 39, "max_threads_per_block": 1,
@@ -48,7 +48,7 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 
 
 class on_device:
-    """torch.cuda.device: makes a device the current one for a while."""
+    """torch.cuda.device: makes a device the current one inside a block."""
 
     def __init__(self, device: Any) -> None:
         self.index = index_of(device) if device is not None and device != -1 else -1
@@ -112,11 +112,11 @@ def reset_peak_memory_stats(device: Any = None) -> None:
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """Does what there is to do: nothing, on this device."""
+    """Does nothing, because this device needs nothing done here."""
 
 
 class _Nvtx:
-    """torch.cuda.nvtx: ranges of a profiler, which is not there."""
+    """torch.cuda.nvtx: ranges for a profiler, which do nothing."""
 
     mark = range_push = range_pop = range_start = range_end = staticmethod(_nothing)
 
@@ -136,7 +136,7 @@ def _refused(what: str, why: str) -> Any:
 
 
 def _refused_class(what: str, why: str) -> Any:
-    """A class, since annotations of other packages name it."""
+    """Returns a class, because annotations of other packages use the name."""
     return type(what.rpartition(".")[2], (), {"__init__": _refused(what, why), "__module__": "torch.cuda"})
 
 
@@ -166,7 +166,7 @@ _NAMES: dict[str, Any] = {
     "make_graphed_callables": _refused("torch.cuda.make_graphed_callables", _GRAPHS),
     "CUDAPluggableAllocator": _refused_class("torch.cuda.CUDAPluggableAllocator", _ALLOCATOR),
 }  # fmt: skip
-# What Triton and torch itself ask of the compiled module.
+# Functions of the compiled module that Triton and torch itself call.
 _COMPILED: dict[str, Any] = {
     "_cuda_getCurrentRawStream": streams.raw_stream, "_cuda_getDeviceCount": lambda: driver().count, "_cuda_getDevice": lambda: driver().device,
     "_cuda_setDevice": set_device, "_cuda_isInBadFork": False, "_cuda_exchangeDevice": lambda index: _exchange(index),
@@ -178,7 +178,7 @@ _COMPILED: dict[str, Any] = {
     "_accelerator_setStream": lambda stream: streams.set_stream(stream), "_accelerator_emptyCache": _nothing, "_accelerator_emptyHostCache": _nothing,
     "_accelerator_getMemoryInfo": lambda index: mem_get_info(index), "_accelerator_getDeviceStats": lambda index: memory_stats(index),
     "_accelerator_resetPeakStats": lambda index: reset_peak_memory_stats(index), "_accelerator_resetAccumulatedStats": _nothing,
-    "_set_cudnn_enabled": _nothing,  # There is no cuDNN: what asks for it has no effect.
+    "_set_cudnn_enabled": _nothing,  # There is no cuDNN, so the setting has no effect.
 }  # fmt: skip
 
 
@@ -195,7 +195,7 @@ def _exchange(index: int) -> int:
 
 
 def _restored(storage: Any, location: str) -> Any:
-    """A storage that torch.load reads for `cuda`."""
+    """Moves a storage that torch.load reads for `cuda` to the device."""
     return memory.moved(storage, index_of(location)) if location.startswith("cuda") else None
 
 
@@ -209,7 +209,7 @@ def _init_process_group(backend: Any = None, *args: Any, **kwargs: Any) -> Any:
 
 
 def _own(value: Any) -> Any:
-    """A function of its own for each name: torch keeps rules by function."""
+    """Copies a function, so that each name has its own: torch keeps rules by function."""
     if not isinstance(value, types.FunctionType) or hasattr(value, "__wrapped__"):
         return value
     made = types.FunctionType(value.__code__, value.__globals__, value.__name__, value.__defaults__, value.__closure__)
@@ -218,7 +218,8 @@ def _own(value: Any) -> Any:
 
 
 def _set_attention(enabled: bool) -> None:
-    """A build of torch for CUDA chooses its own kernels for attention by the device, without asking for an operator."""
+    """Turns torch's attention kernels on or off: a CUDA build of torch selects them by the device, without calling an
+    operator."""
     if not torch.version.cuda:
         return
     for name in ("_set_sdp_use_flash", "_set_sdp_use_mem_efficient", "_set_sdp_use_cudnn"):
@@ -227,7 +228,7 @@ def _set_attention(enabled: bool) -> None:
 
 
 def replace() -> list[tuple[Any, str, Any]]:
-    """Puts the functions in place. Returns what they replaced: module, name, and the value or None."""
+    """Installs the functions. Returns what they replaced: module, name, and the value or None."""
     replaced = []
     torch._C._set_cudnn_enabled(False)
     _set_attention(False)
@@ -244,7 +245,7 @@ def replace() -> list[tuple[Any, str, Any]]:
 
 
 def restore(replaced: list[tuple[Any, str, Any]]) -> None:
-    """Undoes replace(), whose result it takes."""
+    """Undoes replace(); takes its result."""
     for module, name, value in reversed(replaced):
         if value is None:
             delattr(module, name)

@@ -1,6 +1,6 @@
-"""The emulated driver under the tensors: memory, streams and events by the published driver API, through ctypes.
+"""The emulated driver for tensors: memory, streams and events through the published driver API, with ctypes.
 
-Device memory has the same address on the host, so that operators of torch can read and write it where it lies.
+Device memory has the same address on the host, so that operators of torch can read and write it directly.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ LIBRARY = "libcuda.so.1"
 _POINTER = ctypes.c_uint64
 _OUT_OF_MEMORY = 2
 _NO_DEVICE = 100
-_FAULTS_MOST = 1000  # settle() takes no more: with --on-finding sticky every call fails.
+_FAULTS_MOST = 1000  # Most errors that settle() clears: with --on-finding sticky every call fails.
 _NO_CALL = "gpuemu.torch needs gpuemu's {library}; start the program with `gpuemu run -- python ...`"
 
 
 class Driver:
-    """The loaded library. Calls raise RuntimeError with CUDA's words; thread-safe."""
+    """The loaded library. Calls raise RuntimeError with CUDA's error text; thread-safe."""
 
     def __init__(self) -> None:
         try:
@@ -32,7 +32,7 @@ class Driver:
         self.count = 0
         self._library.gpuemu_host_uses_device_memory()
         code = self.code("cuInit", 0)
-        if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides them.
+        if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides all devices.
             return
         if code:
             raise error_of(self.text(code), code)
@@ -60,13 +60,13 @@ class Driver:
 
     @property
     def version(self) -> tuple[int, int]:
-        """The version of CUDA: (13, 0)."""
+        """Returns the version of CUDA: (13, 0)."""
         number = self._number("cuDriverGetVersion")
         return number // 1000, number % 1000 // 10
 
     @property
     def device(self) -> int:
-        """The current device of this thread."""
+        """Returns the current device of this thread."""
         return getattr(self._thread, "device", 0)
 
     def use(self, device: int) -> None:
@@ -83,7 +83,7 @@ class Driver:
         self._thread.device = device
 
     def allocate(self, size: int, device: int) -> int:
-        """The address of `size` bytes, which are undefined until something writes them."""
+        """Allocates `size` bytes, which are undefined until written; returns the address."""
         before = self.device
         self.use(device)
         try:
@@ -109,19 +109,19 @@ class Driver:
             self._late = code
 
     def write(self, address: int, source: int, size: int) -> None:
-        """Copies from the host. Where source and address are the same, it says that the host wrote there."""
+        """Copies from the host. If source and address are equal, only marks the bytes as written by the host."""
         if size:
             self.use(self.device)
             self.call("cuMemcpyHtoD_v2", _POINTER(address), ctypes.c_void_p(source), ctypes.c_size_t(size))
 
     def copy(self, address: int, source: int, size: int) -> None:
-        """Copies within the device; bytes stay defined or undefined."""
+        """Copies within the device; undefined bytes stay undefined."""
         self.use(self.device)
         self.call("cuMemcpyDtoD_v2", _POINTER(address), _POINTER(source), ctypes.c_size_t(size))
 
     def reads(self, what: str, tensor: Any) -> None:
-        """Says that an operator reads the elements of a tensor on the device: values that a kernel computed from memory that nothing wrote
-        are findings."""
+        """Reports that an operator reads the elements of a tensor on the device. Values that a kernel computed from memory that
+        was never written are findings."""
         if not self._library.gpuemu_keeps_undefined():
             return
         size, dims = tensor.element_size(), tensor.dim()
@@ -130,7 +130,7 @@ class Driver:
                                    numbers(*(stride * size for stride in tensor.stride())), ctypes.c_uint64(size))
 
     def wait(self) -> None:
-        """Waits for all kernels of the current device. Raises the error of a kernel that went wrong."""
+        """Waits for all kernels of the current device. Raises the error of a failed kernel."""
         self.use(self.device)
         code = self.code("cuCtxSynchronize")
         code, self._late = self._late or code, 0
@@ -138,7 +138,7 @@ class Driver:
             raise error_of(self.text(code), code)
 
     def settle(self) -> None:
-        """Waits for all kernels of the current device, and takes the errors of those that went wrong."""
+        """Waits for all kernels of the current device, and clears their errors."""
         self.use(self.device)
         self._late = 0
         for _ in range(_FAULTS_MOST):
@@ -154,14 +154,14 @@ class Driver:
         return made.value.decode()
 
     def memory(self) -> tuple[int, int]:
-        """Free and total bytes of the current device."""
+        """Returns free and total bytes of the current device."""
         self.use(self.device)
         free, total = ctypes.c_size_t(), ctypes.c_size_t()
         self.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
         return free.value, total.value
 
     def handle(self, name: str, *args: Any) -> int:
-        """Makes a stream or an event."""
+        """Creates a stream or an event."""
         self.use(self.device)
         made = ctypes.c_void_p()
         self.call(name, ctypes.byref(made), *args)
@@ -169,7 +169,7 @@ class Driver:
 
 
 def error_of(text: str, code: int) -> RuntimeError:
-    """What torch raises for an error of CUDA."""
+    """Returns the exception that torch raises for an error of CUDA."""
     import torch
 
     made: RuntimeError = getattr(torch, "AcceleratorError", RuntimeError)(f"CUDA error: {text}\n")
@@ -188,5 +188,5 @@ def _out_of_memory(size: int, device: int) -> RuntimeError:
 
 @functools.cache
 def driver() -> Driver:
-    """The driver of this process, started at the first call."""
+    """Returns the driver of this process, started at the first call."""
     return Driver()

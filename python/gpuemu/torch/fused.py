@@ -1,5 +1,5 @@
-"""Kernels that torch has for a GPU alone, and that its own functions choose there, as CPU kernels: cells of LSTM and GRU, depthwise convolutions,
-softmax with a result of more digits than its input."""
+"""CPU versions of operators that torch has only for GPUs and selects there: cells of LSTM and GRU, depthwise convolutions,
+softmax with a result of higher precision than its input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def _with_bias(gates: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
 
 
 def lstm_cell(by_input: Any, by_hidden: Any, cell: Any, input_bias: Any = None, hidden_bias: Any = None) -> _Tensors:
-    """aten::_thnn_fused_lstm_cell: the new hidden state and cell, and the gates, which the gradient needs."""
+    """aten::_thnn_fused_lstm_cell: returns the new hidden state and cell, and the gates, which the gradient needs."""
     gates = _with_bias(by_input, input_bias) + _with_bias(by_hidden, hidden_bias)
     entry, forget, update, output = gates.chunk(4, 1)
     entry, forget, update, output = entry.sigmoid(), forget.sigmoid(), update.tanh(), output.sigmoid()
@@ -25,7 +25,7 @@ def lstm_cell(by_input: Any, by_hidden: Any, cell: Any, input_bias: Any = None, 
 
 
 def lstm_cell_gradient(of_hidden: Any, of_cell: Any, cell: Any, following: Any, gates: Any, has_bias: bool) -> _Tensors:
-    """aten::_thnn_fused_lstm_cell_backward_impl: gradients of the gates, of the cell before, and of the bias."""
+    """aten::_thnn_fused_lstm_cell_backward_impl: returns gradients of the gates, of the previous cell, and of the bias."""
     entry, forget, update, output = gates.chunk(4, 1)
     bent = following.tanh()
     of_output = torch.zeros_like(output) if of_hidden is None else of_hidden * bent
@@ -37,7 +37,7 @@ def lstm_cell_gradient(of_hidden: Any, of_cell: Any, cell: Any, following: Any, 
 
 
 def gru_cell(by_input: Any, by_hidden: Any, hidden: Any, input_bias: Any = None, hidden_bias: Any = None) -> _Tensors:
-    """aten::_thnn_fused_gru_cell: the new hidden state, and what the gradient needs."""
+    """aten::_thnn_fused_gru_cell: returns the new hidden state, and the values that the gradient needs."""
     reset, entry, new = _with_bias(by_input, input_bias).chunk(3, 1)
     reset_hidden, entry_hidden, new_hidden = _with_bias(by_hidden, hidden_bias).chunk(3, 1)
     reset, entry = (reset + reset_hidden).sigmoid(), (entry + entry_hidden).sigmoid()
@@ -46,7 +46,8 @@ def gru_cell(by_input: Any, by_hidden: Any, hidden: Any, input_bias: Any = None,
 
 
 def gru_cell_gradient(of_hidden: Any, workspace: Any, has_bias: bool) -> _Tensors:
-    """aten::_thnn_fused_gru_cell_backward: gradients of the two gates, of the hidden state before, and of the two biases."""
+    """aten::_thnn_fused_gru_cell_backward: returns gradients of the two gates, of the previous hidden state, and of the two
+    biases."""
     reset, entry, new, hidden, new_hidden = workspace.chunk(5, 1)
     of_new = of_hidden * (1 - entry) * (1 - new * new)
     of_entry = of_hidden * (hidden - new) * entry * (1 - entry)
@@ -62,7 +63,7 @@ def depthwise(x: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, pad
 
 
 def depthwise_gradient(of_result: Any, x: Any, weight: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any, mask: Any) -> _Tensors:
-    """aten::_conv_depthwise2d_backward and conv_depthwise3d_backward: gradients of those that the mask names."""
+    """aten::_conv_depthwise2d_backward and conv_depthwise3d_backward: returns the gradients that the mask selects."""
     wanted = [*mask, False][:3]
     bias = [weight.size(0)] if wanted[2] else None
     made: _Tensors = torch.ops.aten.convolution_backward(of_result, x, weight, bias, stride, padding, dilation, False, [0] * len(stride), x.size(1), wanted)
@@ -70,12 +71,12 @@ def depthwise_gradient(of_result: Any, x: Any, weight: Any, kernel_size: Any, st
 
 
 def _widened(operator: Any) -> Callable[..., Any]:
-    """aten::_softmax or _log_softmax; with half_to_float the result of 16-bit floats is float32."""
+    """aten::_softmax or _log_softmax; with half_to_float the result for 16-bit floats is float32."""
     return lambda x, dim, half_to_float: operator(x.float() if half_to_float else x, dim, False)
 
 
 def _narrowed(operator: Any) -> Callable[..., Any]:
-    """The gradient of such an operator, in the type of its input."""
+    """The gradient of such an operator, in the dtype of its input."""
     return lambda of_result, result, dim, input_type: operator(of_result, result, dim, result.dtype).to(input_type)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers of `cuda` devices: a generator for each, apart from the CPU's, as on a GPU."""
+"""Random numbers of `cuda` devices: each has its own generator, separate from the CPU's, as on a GPU."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Generator as _Own
 
 
 class _Both(type(_Own)):  # type: ignore[misc]
-    """Makes torch's generators instances of the class below, too."""
+    """Makes isinstance() accept torch's generators as instances of the class below."""
 
     def __instancecheck__(cls, made: object) -> bool:
         return isinstance(made, _Own)
 
 
 class Generator(_Own, metaclass=_Both):  # type: ignore[misc]
-    """torch.Generator that can be one of a device `cuda`. Its numbers are those of a generator of the CPU."""
+    """A torch.Generator that can belong to a device `cuda`. Its numbers are those of a CPU generator."""
 
     index: int
 
@@ -47,7 +47,7 @@ class Generator(_Own, metaclass=_Both):  # type: ignore[misc]
 
 @functools.cache
 def default(device: int) -> torch.Generator:
-    """The generator that operators on this device use unless they are given one."""
+    """Returns the generator that operators on this device use by default."""
     made: torch.Generator = Generator(torch.device("cuda", device))
     made.manual_seed(torch.default_generator.initial_seed())
     return made
@@ -55,7 +55,7 @@ def default(device: int) -> torch.Generator:
 
 @contextmanager
 def borrowed(device: int) -> Iterator[None]:
-    """Lets operators that take no generator draw from the device's, in place of the CPU's."""
+    """Makes operators that take no generator draw from the device's instead of the CPU's."""
     before = torch.default_generator.get_state()
     torch.default_generator.set_state(default(device).get_state())
     try:

@@ -1,4 +1,4 @@
-"""The device guard of `cuda`: what torch asks for the current device and stream. A CPU build of torch has none."""
+"""The device guard of `cuda`, through which torch gets the current device and stream. A CPU build of torch has none."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _TABLE = "_ZN3c104impl26device_guard_impl_registryE"
 
 
 def set_up() -> None:
-    """Registers torch's guard without effect, which it has for machines without a GPU. Torch takes it in place of a guard
-    that has no devices, and that of its lazy device is one."""
+    """Registers torch's guard without effect, which is meant for machines without a GPU. Torch uses it to replace a guard that
+    has no devices, such as that of its lazy device."""
     import torch
 
     c10 = ctypes.CDLL("libc10.so")

@@ -1,5 +1,5 @@
-// Tells the autograd engine of a CPU build of torch that `cuda` is the accelerator: it asks torch's
-// interface for out-of-tree device code, which is replaced where torch has the empty one.
+// Makes `cuda` the accelerator of the autograd engine in a CPU build of torch. The engine calls torch's interface for out-of-tree
+// device code; this replaces the empty implementation.
 #include <new>
 
 #include <ATen/detail/CUDAHooksInterface.h>

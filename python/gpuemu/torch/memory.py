@@ -1,7 +1,7 @@
-"""Storages of `cuda` tensors: each is an allocation of the emulated device, and its bytes are its bounds.
+"""Storages of `cuda` tensors: each is an allocation of the emulated device, so its size is the bounds for kernels.
 
-A tensor is made from an address by DLPack, the published exchange format: once as a tensor on `cuda` for the program and
-once on the CPU, for the operators of torch that work on the same bytes.
+A tensor is created from an address through DLPack, the published exchange format: once on `cuda` for the program and once on the
+CPU, for the operators of torch that work on the same bytes.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p
 
 @dataclass
 class _Given:
-    """What torch holds until the storage goes: the DLPack structure and its shape; address: of memory to free then; keep: what owns
-    the memory, where it is another storage's; free: what frees it otherwise."""
+    """Kept by torch until the storage is freed: the DLPack structure and its shape; address: memory to free then; keep: the owner
+    of memory of another storage; free: frees other memory."""
 
     managed: _Managed
     shape: Any
@@ -59,14 +59,14 @@ class _Given:
 
 @dataclass(frozen=True)
 class Twin:
-    """The memory of a storage on `cuda` as a tensor of bytes on the CPU."""
+    """The memory of a storage on `cuda`, as a tensor of bytes on the CPU."""
 
     bytes: torch.Tensor
     device: int
 
 
 class Statistics:
-    """Bytes of all storages; what torch.cuda.memory_allocated and its like tell."""
+    """Bytes of all storages, for torch.cuda.memory_allocated and similar functions."""
 
     def __init__(self) -> None:
         self.now = self.most = 0
@@ -83,7 +83,7 @@ statistics = Statistics()
 
 
 def _released(managed: int) -> None:
-    if _given is None:  # The interpreter ends, and this module has gone.
+    if _given is None:  # The interpreter is shutting down, and this module is gone.
         return
     with _lock:
         given = _given.pop(managed, None)
@@ -96,12 +96,12 @@ def _released(managed: int) -> None:
 
 
 _release = _Deleter(_released)
-# Storages of a program's globals go after this module does.
+# Storages of a program's globals are freed after this module.
 ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
 
 
 def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep: Any = None, free: Callable[[], None] | None = None) -> torch.Tensor:
-    """`size` bytes at an address as a tensor."""
+    """Returns `size` bytes at an address as a tensor."""
     shape = (ctypes.c_int64 * 1)(size)
     managed = _Managed(_Tensor(address, _Device(kind, index), 1, _Type(_UINT, _BITS, 1), shape, None, 0), None, _release)
     with _lock:
@@ -112,7 +112,7 @@ def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep:
 
 
 def new_storage(size: int, device: int) -> torch.Tensor:
-    """Undefined memory of the device as a tensor of bytes on `cuda`."""
+    """Allocates undefined memory of the device; returns it as a tensor of bytes on `cuda`."""
     if size == 0:
         return _imported(0, 0, _CUDA, device, owned=False)
     address = driver().allocate(size, device)
@@ -123,24 +123,24 @@ def new_storage(size: int, device: int) -> torch.Tensor:
 
 
 def on_cpu(address: int, size: int, free: Callable[[], None]) -> torch.Tensor:
-    """Memory of the host as a tensor of bytes on the CPU; `free` is called when its storage goes."""
+    """Returns host memory as a tensor of bytes on the CPU; `free` is called when its storage is freed."""
     return _imported(address, size, _CPU, 0, owned=False, free=free)
 
 
 def same_storage(storage: Any) -> torch.Tensor:
-    """The memory of a storage on `cuda` as a tensor of bytes."""
+    """Returns the memory of a storage on `cuda` as a tensor of bytes."""
     return _imported(storage.data_ptr(), storage.nbytes(), _CUDA, storage.device.index, owned=False, keep=storage)
 
 
 def moved(storage: Any, device: int) -> Any:
-    """A storage on `cuda` with the bytes of one on the CPU."""
+    """Copies a storage on the CPU to a new storage on `cuda`."""
     made = new_storage(storage.nbytes(), device)
     driver().write(made.data_ptr(), storage.data_ptr(), storage.nbytes())
     return made.untyped_storage()
 
 
 def shaped(base: torch.Tensor, dtype: torch.dtype, size: Any, stride: Any, offset: int) -> torch.Tensor:
-    """The storage of `base` as a tensor of this type and layout; autograd does not see it."""
+    """Returns the storage of `base` as a tensor of this dtype and layout, without autograd."""
     made = base.detach()
     if dtype != made.dtype:
         whole = base.untyped_storage().nbytes()
@@ -154,12 +154,12 @@ def shaped(base: torch.Tensor, dtype: torch.dtype, size: Any, stride: Any, offse
 
 
 def twin_of(storage: Any) -> Twin | None:
-    """The twin of a storage that new_storage made, or of its twin; None for other memory."""
+    """Returns the twin of a storage that new_storage made, or of its twin; None for other memory."""
     return _twins.get(storage.data_ptr())
 
 
 def on_host(tensor: torch.Tensor) -> torch.Tensor:
-    """A tensor on the CPU with the same memory and layout as one on `cuda`."""
+    """Returns a tensor on the CPU with the memory and layout of one on `cuda`."""
     twin = twin_of(tensor.untyped_storage())
     made = torch.empty(0, dtype=tensor.dtype, device="cpu")
     if twin is None:
@@ -169,7 +169,7 @@ def on_host(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def span(tensor: torch.Tensor) -> tuple[int, int]:
-    """The address of the first byte of an element and the number of bytes up to the end of the last."""
+    """Returns the address of the first element, and the number of bytes up to the end of the last."""
     if tensor.numel() == 0:
         return tensor.data_ptr(), 0
     last = sum((size - 1) * stride for size, stride in zip(tensor.size(), tensor.stride(), strict=True))
@@ -178,7 +178,7 @@ def span(tensor: torch.Tensor) -> tuple[int, int]:
 
 @contextmanager
 def copies(storages: Iterable[Any]) -> Iterator[Callable[[], None]]:
-    """Keeps what the storages hold on the device, with which bytes are defined. Gives the function that puts it back."""
+    """Saves the device contents of the storages, including which bytes are defined. Yields a function that restores them."""
     kept: list[tuple[int, int, int]] = []
     try:
         for storage in storages:

@@ -1,4 +1,4 @@
-"""What a run does not check, told once in each process where that begins to matter."""
+"""Notes about what a run does not check, each printed once in a process when it first matters."""
 
 from __future__ import annotations
 

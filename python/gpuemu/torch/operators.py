@@ -1,4 +1,4 @@
-"""Operators of torch on `cuda` tensors: the CPU's kernel runs on the same memory, and what it makes is on `cuda` again."""
+"""Operators of torch on `cuda` tensors: the CPU's kernel runs on the same memory, and its results become `cuda` tensors."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ KEY = "CUDA"
 # Operators that change only the layout of a tensor: torch's own kernels do it without touching memory.
 _OWN = {"detach", "detach_", "as_strided_", "view.dtype", "set_data", "is_pinned", "pin_memory", "_pin_memory", "record_stream",
         "is_same_size", "size.int", "stride.int", "equal_storage", "_version", "_sparse_coo_tensor_with_dims_and_tensors"}  # fmt: skip
-# Operators whose kernels on a GPU take operands from the CPU.
+# Operators whose GPU kernels accept operands on the CPU.
 _MIXED = {"copy_", "_to_copy", "index.Tensor", "index_put_", "index_put", "_index_put_impl_", "_unsafe_index.Tensor", "_unsafe_index_put",
           "_copy_from", "_copy_from_and_resize", "_copy", "copy"}  # fmt: skip
 
-# Pointwise operators that take nothing from the tensor that they change.
+# Pointwise operators that ignore the old values of the tensor that they change.
 _REPLACE = {"fill_", "zero_", "copy_", "masked_fill_"}
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What the schema of an operator says. written: positions and names of arguments that it writes; outputs: of these, those
-    that it may resize; generator, seeded: takes a generator, or draws from torch's own; undefined: the result has no contents; reads: the result
-    depends on the contents of its tensors, not on their layout alone; updates: it computes with what it changes, as in x.add_(1)."""
+    """The properties of an operator, from its schema. written: positions and names of arguments that it writes; outputs: those of
+    them that it may resize; generator, seeded: takes a generator, or draws from torch's own; undefined: the result has no
+    contents; reads: the result depends on the contents of its tensors, not only on their layout; updates: it reads what it
+    changes, as in x.add_(1)."""
 
     name: str
     written: frozenset[int | str]
@@ -68,16 +69,16 @@ def plan_of(op: Any) -> Plan:
 
 
 class Call:
-    """One call of an operator, from `cuda` to the CPU and back."""
+    """One call of an operator, with arguments moved from `cuda` to the CPU and results moved back."""
 
     def __init__(self, op: Any, kernel: Callable[..., Any] | None = None) -> None:
-        """kernel: what runs on the CPU in place of the operator."""
+        """kernel: runs on the CPU in place of the operator."""
         self.op, self.plan, self.kernel = op, plan_of(op), op if kernel is None else kernel
         self.pairs: list[tuple[torch.Tensor, torch.Tensor]] = []  # On the CPU and on `cuda`.
         self.written: list[torch.Tensor] = []
         self.read: list[torch.Tensor] = []
         self.device: int | None = None
-        self.to_host = False  # Whether the caller asked for results on the CPU.
+        self.to_host = False  # Whether the caller requested results on the CPU.
         self.resized: list[tuple[torch.Tensor, torch.Tensor]] = []
         self.others: list[torch.Tensor] = []
 
@@ -106,7 +107,7 @@ class Call:
         return driver().device if self.device is None else self.device
 
     def taken(self, value: Any, written: bool, output: bool = False) -> Any:
-        """An argument for the CPU's kernel."""
+        """Converts an argument for the CPU's kernel."""
         if isinstance(value, torch.Tensor):
             return self.tensor(value, written, output)
         if isinstance(value, torch.device):
@@ -144,7 +145,7 @@ class Call:
         return cpu
 
     def check_devices(self) -> None:
-        """Raises what a GPU raises for operands on two devices."""
+        """Raises the error of a GPU for operands on two devices."""
         if self.plan.mixed:
             return
         devices = {str(cuda.device) for _, cuda in self.pairs}
@@ -155,7 +156,7 @@ class Call:
             raise RuntimeError(f"Expected all tensors to be on the same device, but found at least two devices, {first} and {second}!")
 
     def given_back(self, value: Any) -> Any:
-        """A result of the CPU's kernel for the caller."""
+        """Converts a result of the CPU's kernel for the caller."""
         if isinstance(value, torch.Tensor):
             return self.result(value)
         if isinstance(value, (list, tuple)):
@@ -175,7 +176,7 @@ class Call:
         return self.fresh(made)
 
     def fresh(self, made: torch.Tensor) -> torch.Tensor:
-        """A new tensor on `cuda` with what the CPU's kernel made."""
+        """Copies a result of the CPU's kernel to a new tensor on `cuda`."""
         storage = made.untyped_storage()
         base = memory.new_storage(storage.nbytes(), self.target)
         if not self.plan.undefined:
@@ -184,14 +185,14 @@ class Call:
 
 
 def wrote(tensor: torch.Tensor) -> None:
-    """Says that an operator wrote the tensor's memory: its bytes are defined from now on."""
+    """Reports that an operator wrote the tensor's memory: its bytes are defined from now on."""
     address, size = memory.span(tensor)
     if size:
         driver().write(address, address, size)
 
 
 def run(op: Any, *args: Any, **kwargs: Any) -> Any:
-    """The kernel of every operator for `cuda`."""
+    """The kernel of every operator on `cuda`."""
     return Call(op).run(args, kwargs)
 
 
@@ -216,7 +217,7 @@ def set_tensor(tensor: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
 
 
 def resize(tensor: torch.Tensor, size: Any, *, memory_format: Any = None) -> torch.Tensor:
-    """aten::resize_: keeps the memory where it is large enough."""
+    """aten::resize_: keeps the memory if it is large enough."""
     like = torch.empty(size, dtype=tensor.dtype, device="meta", memory_format=memory_format or torch.contiguous_format)
     needed = (memory.span(like)[1] if like.numel() else 0) + tensor.storage_offset() * tensor.element_size()
     if needed > tensor.untyped_storage().nbytes():
@@ -234,7 +235,7 @@ _LAYOUTS = {"resize_": resize, "set_.source_Storage": set_storage, "set_.source_
 
 
 def _names() -> Iterator[str]:
-    """The operators that have a kernel for the CPU, and need one for `cuda`."""
+    """Yields the operators that have a kernel for the CPU and need one for `cuda`."""
     keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
     names = itertools.chain.from_iterable(torch._C._dispatch_get_registrations_for_dispatch_key(key) for key in keys)
     for name in dict.fromkeys(names):
@@ -244,10 +245,10 @@ def _names() -> Iterator[str]:
 
 
 def register() -> list[torch.library.Library]:
-    """Registers the kernels. They stay as long as the libraries that it returns."""
+    """Registers the kernels. They stay registered as long as the returned libraries exist."""
     everything, aten = torch.library.Library("_", "IMPL"), torch.library.Library("aten", "IMPL")
     everything.fallback(run, KEY)
-    with warnings.catch_warnings():  # Torch warns of each of its own kernels that is replaced.
+    with warnings.catch_warnings():  # Torch warns about each of its own kernels that is replaced.
         warnings.simplefilter("ignore", UserWarning)
         for short in _names():
             base, _, overload = short.partition(".")
@@ -256,7 +257,7 @@ def register() -> list[torch.library.Library]:
         for short, kernel in fused.KERNELS.items():
             base, _, overload = short.partition(".")
             op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
-            if op is not None:  # Not in every version of torch.
+            if op is not None:  # Some versions of torch lack it.
                 aten.impl(short, functools.partial(_run_fused, op, kernel), KEY)
         for short, own in _LAYOUTS.items():
             aten.impl(short, own, KEY)
@@ -264,7 +265,7 @@ def register() -> list[torch.library.Library]:
 
 
 def unregister(libraries: list[torch.library.Library]) -> None:
-    """Removes the kernels that register() has registered."""
+    """Removes the kernels that register() registered."""
     for library in libraries:
         library._destroy()
 

@@ -1,4 +1,4 @@
-"""pin_memory(), is_pinned() and the argument pin_memory of tensors on the CPU: pinned memory of the emulated driver."""
+"""pin_memory(), is_pinned() and the argument pin_memory for tensors on the CPU: pinned memory of the emulated driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _addresses: set[int] = set()  # Start addresses of pinned storages.
 
 
 def pin_memory(self: torch.Tensor, device: Any = None) -> torch.Tensor:
-    """torch.Tensor.pin_memory: a copy in pinned memory, or the tensor where it is pinned."""
+    """torch.Tensor.pin_memory: returns a copy in pinned memory, or the tensor itself if it is pinned."""
     if self.is_cuda:
         raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
     if is_pinned(self) or self.untyped_storage().nbytes() == 0:
@@ -36,7 +36,7 @@ def is_pinned(self: torch.Tensor, device: Any = None) -> bool:
 
 
 def _pinning(make: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
-    """The factory with an argument pin_memory that works: torch's own kernels look for an allocator of a real device."""
+    """Makes the argument pin_memory of a factory work: torch's own kernels need the allocator of a real device."""
 
     @functools.wraps(make)
     def made(*args: Any, **kwargs: Any) -> torch.Tensor:
@@ -58,10 +58,11 @@ _METHODS = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_zeros
 
 
 def factories() -> list[tuple[Any, dict[str, Any]]]:
-    """What takes the place of the factories: module or class with values by name."""
+    """Returns the replacements of the factories: module or class, with functions by name."""
     from torch.utils import _device
 
-    # The device of `with torch.device(...)` goes to the functions of this set, which torch makes once: it has to know its own.
+    # Functions in this set, which torch creates once, get the device of `with torch.device(...)`. It must be created with torch's
+    # own functions.
     _device._device_constructors()
     return [(torch, {name: _pinning(getattr(torch, name)) for name in _FACTORIES}),
             (torch.Tensor, {name: _pinning(getattr(torch.Tensor, name)) for name in _METHODS})]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Streams and events of torch.cuda on those of the emulated driver."""
+"""Streams and events of torch.cuda, implemented with those of the emulated driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NOT_READY = 600
 
 
 class Stream:
-    """torch.cuda.Stream: an order of kernels of its own. Operators of torch run at once, behind all kernels."""
+    """torch.cuda.Stream: a queue of kernels. Operators of torch run immediately, after all kernels."""
 
     def __init__(self, device: Any = None, priority: int = 0, **named: Any) -> None:
         self.device_index = index_of(device)
@@ -42,7 +42,7 @@ class Stream:
 
     @staticmethod
     def is_capturing() -> bool:
-        return False  # CUDA graphs of torch are refused.
+        return False  # CUDA graphs of torch are rejected.
 
     def query(self) -> bool:
         return _is_ready("cuStreamQuery", self.cuda_stream)
@@ -81,7 +81,7 @@ class Stream:
 
 
 class ExternalStream(Stream):
-    """torch.cuda.ExternalStream: a stream that another library made."""
+    """torch.cuda.ExternalStream: a stream that another library created."""
 
     def __init__(self, stream_ptr: int, device: Any = None, **_: Any) -> None:
         super().__init__(device, stream_ptr=stream_ptr)
@@ -138,7 +138,7 @@ def _is_ready(call: str, handle: int) -> bool:
 
 
 def index_of(device: Any) -> int:
-    """The index of "cuda", "cuda:1", a torch.device or a number; that of the current device for None."""
+    """Returns the index of "cuda", "cuda:1", a torch.device or a number; the current device for None."""
     if device is None:
         return driver().device
     if isinstance(device, int):
@@ -165,7 +165,7 @@ def set_stream(stream: Stream | None) -> None:
 
 
 def raw_stream(device: int) -> int:
-    """torch._C._cuda_getCurrentRawStream: what Triton launches on."""
+    """torch._C._cuda_getCurrentRawStream: the stream that Triton launches on."""
     return current_stream(device).cuda_stream
 
 
