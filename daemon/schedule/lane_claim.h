@@ -50,10 +50,9 @@ class LaneSession {
   void set_memory_limit(uint64_t bytes);
   uint64_t memory_limit() const;
   uint64_t memory_bytes() const;
-  /// Waits until the session's other cases have released enough memory. Returns "session NAME: 600
-  /// MiB needed, 100 of 512 MiB are free (memory_limit_mb)" if that can never happen. Returns
-  /// nothing once it has the memory, or when `ended()`, which it checks regularly, is true: the
-  /// caller must call release_memory() in both cases.
+  /// Waits until its other cases have left so much. "session NAME: 600 MiB wanted, 100 of 512 MiB
+  /// are free (memory_limit_mb)" where that can never be; nothing when it has the memory or
+  /// `ended()` is true, which it checks every now and then: then release_memory() is owed alike.
   std::optional<std::string> take_memory(uint64_t bytes, const std::function<bool()>& ended);
   void release_memory(uint64_t bytes);
 

@@ -135,7 +135,7 @@ std::optional<ErrorReply> Tapes::memory_refusal(const TapeClient& client, const 
   if (most <= limit) return std::nullopt;
   return ErrorReply{
       WireErrorCode::LimitExceeded,
-      fmt::format("session {}: {} MiB needed, {} of {} MiB are free (memory_limit_mb)",
+      fmt::format("session {}: {} MiB wanted, {} of {} MiB are free (memory_limit_mb)",
                   client.lanes->name(), (most - before + kMebibyte - 1) / kMebibyte,
                   (limit - std::min(limit, before)) / kMebibyte, limit / kMebibyte)};
 }
