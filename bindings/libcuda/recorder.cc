@@ -115,11 +115,13 @@ uint64_t Recorder::launch_begins(StreamId stream, std::shared_ptr<const CallSite
   return tag;
 }
 
-void Recorder::launch_repeats(uint64_t tag, StreamId stream) {
+void Recorder::launch_repeats(uint64_t tag, StreamId stream, bool is_certain) {
+  if (is_certain) launches_.issue();
   const std::lock_guard lock(mutex_);
   const auto found = running_.find(tag);
   if (found == running_.end()) return;
   found->second.stream = stream;
+  found->second.is_counted = is_certain;
   ++found->second.runs;
 }
 
@@ -149,8 +151,7 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
       if (!may_repeat) running_.erase(found);
     }
   }
-  if (launch.stays) launches_.issue();
-  launches_.end();
+  if (launch.stays && !launch.is_counted) launches_.issue();
   const auto described = [&](const DeviceFinding& seen) {
     RunFinding made = finding_of(seen, launch.site.get(), settings_.replicas);
     describe_allocation(made, seen, launch.pointers);
@@ -162,6 +163,7 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
   for (const UndefinedStore& one : report.undefined) {
     undefined_.keep(device, one.number, described(one.finding));
   }
+  launches_.end();
   return launch.stream;
 }
 

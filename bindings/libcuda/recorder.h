@@ -40,8 +40,9 @@ class Recorder {
   /// may be addresses.
   uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
                          std::vector<PointerArgument> pointers);
-  /// A launch that stays runs once more, in this stream.
-  void launch_repeats(uint64_t tag, StreamId stream);
+  /// A launch that stays runs once more, in this stream. `is_certain`: it does not depend on a
+  /// condition, so it counts as issued now and not when it ends.
+  void launch_repeats(uint64_t tag, StreamId stream, bool is_certain);
   /// A launch that stays runs no more: it is forgotten when the last of its runs has ended.
   void launch_dropped(uint64_t tag);
   /// Forgets a launch that could not be issued.
@@ -71,6 +72,7 @@ class Recorder {
     bool stays = false, is_dropped = false;
     uint64_t runs = 0;  ///< Runs of a launch that stays, as long as they have not ended.
     std::vector<PointerArgument> pointers;
+    bool is_counted = false;  ///< As issued, see launch_repeats().
   };
   struct Known {
     RunFinding finding;

@@ -59,19 +59,21 @@ bool has_template_kernel(const std::string& path) {
 }
 
 void compare_kernels(const DiffOptions& options, Session& session) {
+  const auto path = [&](const std::string& name) {
+    return (std::filesystem::path(session.working_folder) / name).lexically_normal().string();
+  };
   if (options.kernels.size() != 2 || options.sides() > 0) {
+    std::error_code failed;
+    const bool is_file = std::filesystem::exists(path(options.kernels.front()), failed);
     session.fail(error(ErrorCode::InvalidArgument,
                        "diff compares two files, as in `gpuemu diff before.ptx after.ptx`, or the "
                        "project with a baseline, as in `gpuemu diff --baseline {}`; {} given",
-                       options.kernels.size() == 1 ? options.kernels[0] : "main",
+                       options.kernels.size() == 1 && !is_file ? options.kernels[0] : "main",
                        options.kernels.size() == 2   ? "both were"
                        : options.kernels.size() == 1 ? "one file was"
                                                      : "too many files were"));
     return;
   }
-  const auto path = [&](const std::string& name) {
-    return (std::filesystem::path(session.working_folder) / name).lexically_normal().string();
-  };
   for (const std::string& name : options.kernels) {
     std::error_code failed;
     if (std::filesystem::is_regular_file(path(name), failed)) continue;

@@ -100,7 +100,8 @@ SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
     session.err << fmt::format(
         "note: interrupted at file {} of {}; `gpuemu init --force` in a folder "
         "below looks at fewer\n",
-        done, files.cuda.size());
+        done, std::max(done, files.cuda.size()));
+    tell_apart(kernels.kernels);
     return kernels;
   }
   add_ptx(found, folder, session, kernels);

@@ -48,8 +48,8 @@ bool is_of_toolkit(const std::string& header) {
 void add_folder_above(const fs::path& folder, const std::string& header,
                       std::vector<std::string>& dirs) {
   constexpr int kAboveMax = 3;
-  if (is_of_toolkit(header)) return;
   std::error_code failed;
+  if (is_of_toolkit(header) || fs::exists(folder / ".git", failed)) return;
   fs::path above = folder.parent_path();
   for (int level = 0; level < kAboveMax && above.has_relative_path(); ++level) {
     for (const char* below : {"include", "src", ""}) {

@@ -448,7 +448,9 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   const bool runs_as_host = try_host_sizes(kernel, as_host, *probe);
   // What host code says will do: a short look whether the kernel takes other sizes, too.
   if (runs_as_host) probe->allow(kLookTimeMax);
-  const bool done = try_free_sizes(entry, kernel, search, *probe);
+  bool done = try_free_sizes(entry, kernel, search, *probe);
+  // Sizes that were not tried for lack of time would count as refused.
+  if (runs_as_host && probe->is_out_of_time()) done = false;
   // Sizes that the kernel takes by themselves say more than those of one caller.
   const bool is_free =
       done && search.found()->require.empty() &&

@@ -421,7 +421,7 @@ std::vector<std::pair<std::string, ValueReader>> TableReader::all() {
   return readers;
 }
 
-/// ", [validation] has it" for a key of the file itself that belongs into one of its tables.
+/// Returns "; write it below [validation]" for a key of the file itself that belongs in a table.
 std::string TableReader::section_of(const std::string& key) const {
   if (!self_.path().empty()) return "";
   for (const Key* table : file_keys().all()) {

@@ -21,6 +21,8 @@ constexpr size_t kNamedShownMax = 300;
 
 // Counting a user's bytes takes no more than one part in this many of the time.
 constexpr int kCountingShare = 20;
+// The same for a user who has reached the limit, and may have pruned since.
+constexpr int kRefusedCountingShare = 1;
 
 std::string shown(const std::string& named) {
   if (named.size() <= kNamedShownMax) return named;
@@ -79,17 +81,26 @@ Result<StoredProject> OpenProjects::find(const std::string& named, const std::st
   return no_project(named, "this daemon has never met it");
 }
 
-Result<uint64_t> OpenProjects::bytes_of(const std::string& user) {
-  const std::lock_guard lock(bytes_mutex_);
-  CountedBytes& known = bytes_[user];
+Result<uint64_t> OpenProjects::bytes_of(const std::string& user, uint64_t limit) {
+  const std::shared_ptr<CountedBytes> counted = [&] {
+    const std::lock_guard lock(bytes_mutex_);
+    std::shared_ptr<CountedBytes>& one = bytes_[user];
+    if (one == nullptr) one = std::make_shared<CountedBytes>();
+    return one;
+  }();
+  CountedBytes& known = *counted;
+  const std::lock_guard lock(known.mutex);
   const auto start = Clock::now();
-  if (start - known.counted < kCountingShare * known.took) return known.bytes;
+  const int share = known.bytes < limit ? kCountingShare : kRefusedCountingShare;
+  if (start - known.counted < share * known.took) return known.bytes;
   uint64_t bytes = 0;
   for (const StoredProject& one : GPUEMU_TRY(stores_.projects())) {
     if (user_of_space(one.id) == user) bytes += GPUEMU_TRY(stores_.bytes(one.id));
   }
   const auto end = Clock::now();
-  known = {bytes, end, end - start};
+  known.bytes = bytes;
+  known.counted = end;
+  known.took = end - start;
   return bytes;
 }
 

@@ -248,7 +248,7 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
 bool ran_nothing(const FuzzOpRequest& request, const FuzzResultsReply& results,
                  const JobControl& control) {
   return results.total == 0 && results.error.empty() && request.iterations > 0 &&
-         !request.results && !control.cancel;
+         !request.results && !request.first_case && !control.cancel;
 }
 
 /// Refuses a range or a corpus without effect.

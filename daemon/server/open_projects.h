@@ -105,8 +105,8 @@ class OpenProjects {
   /// Requires start().
   Tapes& tapes() { return *tapes_; }
   /// Returns the bytes of the user's records over all projects. If counting takes long, the result
-  /// is that of a moment ago.
-  Result<uint64_t> bytes_of(const std::string& user);
+  /// is that of a moment ago; less long ago if it has reached `limit`, as records may have gone.
+  Result<uint64_t> bytes_of(const std::string& user, uint64_t limit);
   /// Returns the lanes of all open projects, each once.
   std::vector<std::shared_ptr<Lanes>> lanes() const;
   /// Returns the settings that apply to all projects.
@@ -145,12 +145,14 @@ class OpenProjects {
   bool ended_ = false;
 
   struct CountedBytes {
+    std::mutex mutex;  ///< Guards the members below.
     uint64_t bytes = 0;
     Clock::time_point counted{};
     Clock::duration took{};
   };
   std::mutex bytes_mutex_;
-  std::map<std::string, CountedBytes> bytes_;  ///< By user. Guarded by bytes_mutex_.
+  /// By user. Guarded by bytes_mutex_.
+  std::map<std::string, std::shared_ptr<CountedBytes>> bytes_;
 };
 
 /// Adds the op and kernel names of the project, which decide what it claims of the records that

@@ -240,7 +240,7 @@ std::optional<ErrorReply> storage_refusal(const Request& request, const std::str
   if (user.empty() || !most || !(needs_device(request) || stores_records(request))) {
     return std::nullopt;
   }
-  const auto bytes = projects.bytes_of(user);
+  const auto bytes = projects.bytes_of(user, *most);
   if (!bytes) return error_reply(bytes.error());
   if (*bytes < *most) return std::nullopt;
   return ErrorReply{WireErrorCode::LimitExceeded,

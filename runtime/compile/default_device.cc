@@ -195,6 +195,27 @@ std::optional<std::vector<Unmarked>> unmarked_in(std::string_view log) {
   return all;
 }
 
+namespace {
+
+/// Returns whether a function of this name is declared as device code, which a call may refer to.
+bool is_marked_elsewhere(std::string_view name, const std::vector<std::string_view>& texts) {
+  const auto is_word = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  };
+  for (const std::string_view text : texts) {
+    for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+      const size_t end = text.find_first_not_of(" \t\n", at + name.size());
+      if (at == 0 || is_word(text[at - 1]) || end == text.npos || text[end] != '(') continue;
+      const size_t before = text.find_last_of(";{}", at);
+      const size_t begin = before == text.npos ? 0 : before;
+      if (text.substr(begin, at - begin).find("__device__") != text.npos) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
 Result<std::vector<Unmarked>> used_by_device_code(const std::string& debug_ptx,
                                                   const std::vector<std::string_view>& texts,
                                                   const std::vector<Unmarked>& unmarked) {
@@ -224,7 +245,8 @@ Result<std::vector<Unmarked>> used_by_device_code(const std::string& debug_ptx,
     for (const ptx::Variable& variable : module.variables) {
       if (one.is_variable && has_part(variable.name, one.name)) symbols.emplace_back(variable.name);
     }
-    const bool is_called = one.is_constexpr && called.contains(one.name);
+    const bool is_called =
+        one.is_constexpr && called.contains(one.name) && !is_marked_elsewhere(one.name, texts);
     if (is_called || std::ranges::any_of(symbols, is_used)) used.push_back(one);
   }
   return used;

@@ -141,8 +141,10 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   });
   if (waits != CUDA_SUCCESS) return waits;
   const bool uses_host = tell_races(driver, place, exec);
+  const bool is_certain = !any_node(*exec.graph, is_step);
   for (const auto& [node, tag] : exec.tags) {
-    if (!exec.disabled.contains(node)) driver.recorder.launch_repeats(tag, place.stream);
+    if (exec.disabled.contains(node)) continue;
+    driver.recorder.launch_repeats(tag, place.stream, is_certain);
   }
   if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) return code;
   if (const int code = run_steps(place, exec.steps); code != CUDA_SUCCESS) return code;
