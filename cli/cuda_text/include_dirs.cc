@@ -35,7 +35,8 @@ bool is_found(const fs::path& beside, const std::string& header,
       dirs, [&](const std::string& dir) { return fs::exists(fs::path(dir) / header, failed); });
 }
 
-/// Whether every compiler has a header of this name: a file of that name elsewhere is another one.
+/// Returns whether every compiler has a header of this name; a file with that name elsewhere is a
+/// different header.
 bool is_of_toolkit(const std::string& header) {
   constexpr auto kNames = std::to_array<std::string_view>(
       {"assert.h", "complex.h", "ctype.h", "errno.h", "float.h", "limits.h", "math.h", "stdarg.h",

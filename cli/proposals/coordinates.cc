@@ -13,14 +13,14 @@
 namespace gpuemu::cli {
 namespace {
 
-/// The text behind "name <" or "name >=" up to the end of the comparison.
+/// Returns the text after "name <" or "name >=", up to the end of the comparison.
 std::string bound_of(const std::string& body, const std::string& name) {
   const std::string pattern =
       R"((?:^|[^\w.]))" + name + R"(\s*(?:\+\s*\w+\s*\)?\s*)?(?:<|>=)\s*([^;&|?{}<>=]+))";
   re2::StringPiece rest(body);
   std::string found;
   while (RE2::FindAndConsume(&rest, pattern, &found)) {
-    // Up to the bracket that the comparison stands in.
+    // Ends at the parenthesis around the comparison.
     int depth = 0;
     for (size_t at = 0; at < found.size(); ++at) {
       if (found[at] == '(') ++depth;
@@ -34,7 +34,7 @@ std::string bound_of(const std::string& body, const std::string& name) {
   return {};
 }
 
-/// The number that the whole of `value`, which a coordinate of the grid makes, is multiplied by.
+/// Returns the factor by which all of `value`, computed from a grid coordinate, is multiplied.
 int64_t elements_each(const std::string& value, const Definitions& known) {
   constexpr int64_t kElementsMax = 64;
   const auto parsed = parse_c(value, known);

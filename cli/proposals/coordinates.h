@@ -1,4 +1,4 @@
-// What a kernel's text makes of the numbers of its threads and blocks.
+// Finds what a kernel computes from the indices of its threads and blocks.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 namespace gpuemu::cli {
 
 std::string without_space(const std::string& text);
-/// Whether the text, which has no space, divides something by the threads of a warp.
+/// Returns whether the text, which has no space, divides something by the threads of a warp.
 bool has_warps(const std::string& text);
 
-/// With threadIdx.x in place of a variable that is it: "tid".
+/// Replaces variables that equal threadIdx.x, such as "tid", by threadIdx.x.
 std::string with_plain_threads(std::string body);
 
-/// A variable of the body that a coordinate of the grid makes, and what it is compared with.
+/// A variable of the body that is computed from a grid coordinate, and its bound.
 struct Coordinate {
-  std::string bound;         ///< In the kernel's names; "" where it is compared with nothing.
+  std::string bound;         ///< In the kernel's names; "" if it is not compared.
   bool uses_thread = false;  ///< threadIdx of the same axis is part of it.
   bool is_warp = false;      ///< It is divided by the size of a warp.
-  int64_t each = 1;          ///< Elements that a thread takes at once: 4 of "4 * (... )".
+  int64_t each = 1;          ///< Elements that a thread handles at once: 4 for "4 * (... )".
 };
 
-/// What the body makes of blockIdx along `axis`; nothing where it does not use it. `in_sizes`
-/// writes what the body computes in the sizes of the kernel.
+/// Returns the variable that the body computes from blockIdx along `axis`; nothing if there is
+/// none. `in_sizes` rewrites an expression of the body in terms of the kernel's sizes.
 std::optional<Coordinate> coordinate_of(
     const std::string& body, char axis, const Definitions& known,
     const std::function<std::optional<std::string>(const std::string&)>& in_sizes);

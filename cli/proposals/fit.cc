@@ -11,14 +11,14 @@
 namespace gpuemu::cli {
 namespace {
 
-// Dims of one tensor; more are nested loops that a person should look at.
+// Dims of one tensor; more are nested loops that a person should examine.
 constexpr size_t kFactorsMax = 6;
 constexpr size_t kPairDimsMax = 5;
 
 struct Factor {
   std::string text;
-  std::vector<int64_t> values;  ///< At each reach.
-  size_t dim = 0;               ///< The first one that it is made of.
+  std::vector<int64_t> values;  ///< One for each reach.
+  size_t dim = 0;               ///< The first dim that it is computed from.
 };
 
 int64_t value_of(const Reach& reach, const std::string& dim) {
@@ -43,7 +43,7 @@ std::vector<Factor> plain_factors(const std::vector<Reach>& reaches,
   return all;
 }
 
-/// What is not a size itself but follows from one or two.
+/// Returns expressions of one or two dims.
 std::vector<Factor> derived_factors(const std::vector<Reach>& reaches,
                                     const std::vector<std::string>& dims) {
   std::vector<Factor> all;
@@ -73,7 +73,8 @@ std::vector<Factor> derived_factors(const std::vector<Reach>& reaches,
   return all;
 }
 
-/// The number that is left at every reach when the product is divided out; 0 where it is not one.
+/// Returns the number that is left at every reach after dividing by the product; 0 if it differs or
+/// is no integer.
 int64_t left_over(const std::vector<Reach>& reaches, const std::vector<const Factor*>& chosen) {
   int64_t constant = 0;
   for (size_t at = 0; at < reaches.size(); ++at) {
@@ -102,11 +103,11 @@ std::vector<std::string> texts_of(std::vector<const Factor*> chosen, int64_t con
 /// Sets of factors.
 struct Sets {
   const std::vector<Factor>& factors;
-  bool squares;  ///< One may be in a set twice.
+  bool squares;  ///< Whether a set may contain a factor twice.
   std::vector<const Factor*>& chosen;
 
-  /// Visits all sets of `count` factors beside those chosen, in order, until one is what is looked
-  /// for.
+  /// Visits all sets of `count` factors added to the chosen ones, in order, until `visit` accepts
+  /// one.
   template <typename Visit>
   bool each(size_t count, const Visit& visit, size_t from = 0) {
     if (count == 0) return visit();
@@ -120,12 +121,12 @@ struct Sets {
   }
 };
 
-/// Sets of plain dims, beside those of `fixed`, whose product leaves 1 or any constant.
+/// Returns a set of plain dims that, with `fixed`, has a product that leaves 1 or any constant.
 std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reaches,
                                                  const std::vector<Factor>& plain,
                                                  const std::vector<const Factor*>& fixed,
                                                  bool any_constant) {
-  // Squares beside all that is derived would be too many to try.
+  // Squares in addition to derived factors would be too many to try.
   const bool squares = fixed.empty();
   const size_t most = std::min(squares ? 2 * plain.size() : plain.size(), kFactorsMax);
   for (size_t count = 0; count + fixed.size() <= kFactorsMax && count <= most; ++count) {
@@ -140,8 +141,8 @@ std::optional<std::vector<std::string>> fit_sets(const std::vector<Reach>& reach
   return std::nullopt;
 }
 
-/// The product of the factors at each reach, in sum, where all but a little of it is accessed: less
-/// than two steps of the first one may be missing.
+/// Returns the sum over the reaches of the product of the factors, if almost all of it is accessed:
+/// less than two steps of the first factor may be missing.
 std::optional<int64_t> near_products(const std::vector<Reach>& reaches,
                                      const std::vector<const Factor*>& chosen) {
   int64_t sum = 0;
@@ -158,8 +159,8 @@ std::optional<int64_t> near_products(const std::vector<Reach>& reaches,
   return sum;
 }
 
-/// The least product of plain dims of which all but a little is accessed: not the last corner, or a
-/// border of a grid.
+/// Returns the smallest product of plain dims of which almost all is accessed: the last corner or
+/// the border of a grid may be missing.
 std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>& reaches,
                                                         const std::vector<Factor>& plain) {
   std::optional<std::vector<std::string>> best;
@@ -172,10 +173,10 @@ std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>
         best = texts_of(chosen, 1);
         least = *sum;
       }
-      return false;  // Goes on to the next.
+      return false;  // Continues with the next set.
     });
   }
-  // A square with a border.
+  // Tries squares with a border.
   for (size_t i = 0; i < plain.size() && !best; ++i) {
     const std::vector<const Factor*> square = {&plain[i], &plain[i]};
     if (near_products(reaches, square)) best = texts_of(square, 1);
@@ -183,7 +184,8 @@ std::optional<std::vector<std::string>> nearest_product(const std::vector<Reach>
   return best;
 }
 
-/// The text of each index expression of `tensor`: in brackets, and what is added to its address.
+/// Returns the text of each index expression of `tensor`: the text in brackets, and what is added
+/// to its address.
 std::string index_texts(const std::string& tensor, const std::string& body) {
   std::string all;
   for (size_t at = find_word(body, tensor); at != std::string::npos;
@@ -200,7 +202,7 @@ std::string index_texts(const std::string& tensor, const std::string& body) {
   return all;
 }
 
-/// Behind the definitions of the variables that stand in it, one step.
+/// Prefixes the definitions of the variables in the text, one level deep.
 std::string with_definitions(const std::string& text, const std::string& body) {
   std::string all;
   for (const std::string& word : qualified_names(text)) {
@@ -213,9 +215,9 @@ std::string with_definitions(const std::string& text, const std::string& body) {
   return all + text;
 }
 
-/// Whether a factor of this text makes the shape a size that is rounded up: "cdiv(n, 256)" and 256,
-/// or "cdiv(rows * 32, 128)" and 4. A kernel that touches so much lacks a check of its tail; to
-/// declare it would hide that.
+/// Returns whether this factor makes the shape a size that is rounded up: "cdiv(n, 256)" with 256,
+/// or "cdiv(rows * 32, 128)" with 4. A kernel that accesses that much lacks a check of its tail,
+/// and declaring the shape would hide the fault.
 bool rounds_up(const std::string& text, const std::vector<std::string>& shape) {
   static const RE2 kQuotient(R"(cdiv\((.+), (\d+)\))"), kTimes(R"(\* (\d+)$)");
   std::string divided;
@@ -256,7 +258,7 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
   for (const Factor& one : derived) {
     if (auto shape = fit_sets(reaches, plain, {&one, &one}, false)) return shape;
   }
-  // Pairs of what follows from many dims would take minutes.
+  // Pairs of factors derived from many dims would take minutes.
   const size_t firsts = dims.size() <= kPairDimsMax ? derived.size() : 0;
   for (size_t i = 0; i < firsts; ++i) {
     for (size_t j = 0; j < derived.size(); ++j) {
@@ -264,7 +266,7 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
       if (auto shape = fit_sets(reaches, plain, {&derived[i], &derived[j]}, false)) return shape;
     }
   }
-  // Blocks of a number of elements each: 18 bytes for every 32 values.
+  // Blocks of elements: 18 bytes for every 32 values.
   std::vector<Factor> blocks;
   for (const DerivedSize& size : derived_sizes) blocks.push_back({size.text, size.values, 0});
   std::ranges::copy(derived, std::back_inserter(blocks));
@@ -279,7 +281,7 @@ std::optional<std::vector<std::string>> fit_shape(const std::vector<Reach>& reac
     auto shape = fit_sets(reaches, plain, {&one}, true);
     if (shape && !(is_checked && rounds_up(one.text, *shape))) return shape;
   }
-  // A tensor of a fixed size: it may be any product that happens to be the same.
+  // The tensor has a fixed size, which may equal a product of dims by chance.
   if (auto shape = fit_sets(reaches, plain, {}, true)) return shape;
   return nearest_product(reaches, plain);
 }

@@ -14,8 +14,8 @@
 namespace gpuemu::cli {
 namespace {
 
-// Blocks of a kernel that walks through its data whatever their number: so few that with the sizes
-// that are tried it takes several steps.
+// Blocks for a kernel that loops over its data with any number of blocks: so few that it takes
+// several steps at the sizes that are tried.
 constexpr int64_t kBlocksEnough = 4;
 constexpr int64_t kThreadsMax = 1024, kThreadsUsual = 256;
 constexpr int64_t kWarp = 32;
@@ -25,7 +25,7 @@ bool is_number(const std::string& text) {
   return RE2::FullMatch(text, kNumber);
 }
 
-/// "256 * 4": the number of threads as a product.
+/// Returns the number of threads as a product: "256 * 4".
 std::string product(const std::vector<std::string>& factors) {
   std::string text;
   for (const std::string& factor : factors) {
@@ -35,14 +35,14 @@ std::string product(const std::vector<std::string>& factors) {
   return text;
 }
 
-/// "2048" of "256" and 8, "n * 8" of "n".
+/// Returns "2048" for "256" and 8, "n * 8" for "n" and 8.
 std::string times(const std::string& text, int64_t factor) {
   if (factor == 1) return text;
   if (!is_number(text)) return fmt::format("{} * {}", text, factor);
   return std::to_string(std::stoll(text) * factor);
 }
 
-/// As many blocks as are enough, of a launch that names a number of them.
+/// Limits the grid of a launch with a constant number of blocks to as many as needed.
 void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedLaunch& launch) {
   if (launch.grid.size() != 1 || !is_number(launch.grid[0])) return;
   if (std::stoll(launch.grid[0]) <= kBlocksEnough || body.find("gridDim.x") == body.npos) return;
@@ -52,7 +52,8 @@ void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedL
       fmt::format("min({}, cdiv({}, {}))", kBlocksEnough, product(dims), product(launch.block))};
 }
 
-/// Threads that an array in shared memory has room for, of one that threadIdx.x indexes.
+/// Returns the number of threads from the length of an array in shared memory that threadIdx.x
+/// indexes.
 std::optional<int64_t> threads_of_shared(const std::string& body, const Definitions& known) {
   static const RE2 kArray(R"(__shared__\s+[\w:]+(?:\s+\w+)*?\s+(\w+)\s*\[([^\]]+)\])");
   const bool is_by_warp = has_warps(without_space(body));
@@ -61,7 +62,7 @@ std::optional<int64_t> threads_of_shared(const std::string& body, const Definiti
   while (RE2::FindAndConsume(&rest, kArray, &name, &count)) {
     const auto number = number_of(count, known);
     if (!number || *number < 32 || *number > kThreadsMax) continue;
-    // An element for each warp of the block.
+    // The array has one element for each warp of the block.
     if (*number == kWarp && is_by_warp) continue;
     if (body.find(name + "[threadIdx.x]") != std::string::npos ||
         body.find(name + "[tid]") != std::string::npos ||
@@ -72,7 +73,7 @@ std::optional<int64_t> threads_of_shared(const std::string& body, const Definiti
   return std::nullopt;
 }
 
-/// Whether a loop steps by all threads of the grid.
+/// Returns whether a loop steps by all threads of the grid.
 bool has_grid_stride(const std::string& body) {
   static const RE2 kVariable(R"((\w+)=(?:blockDim\.x\*gridDim\.x|gridDim\.x\*blockDim\.x)[;,])");
   const std::string tight = without_space(body);
@@ -83,9 +84,9 @@ bool has_grid_stride(const std::string& body) {
   return RE2::PartialMatch(tight, kVariable, &name) && tight.find("+=" + name) != std::string::npos;
 }
 
-/// A block whose threads and elements the text counts: "blockIdx.x * 32 + threadIdx.x".
+/// A block whose text shows its threads and elements: "blockIdx.x * 32 + threadIdx.x".
 struct BlockTile {
-  std::vector<std::string> threads;  ///< Along each axis; empty where the text does not count.
+  std::vector<std::string> threads;  ///< Along each axis; empty if the text does not show them.
   std::vector<std::string> elements;
 };
 
@@ -103,7 +104,7 @@ BlockTile tile_of(const std::string& body, const Definitions& known) {
     const auto elements = number_of(count, known);
     if (!elements || *elements < 1 || *elements > kThreadsMax) return {};
     int64_t threads = *elements;
-    // A thread that takes several rows of the tile steps by as many as there are threads.
+    // A thread that handles several rows of the tile steps by the number of threads.
     if (axis == 'y' && RE2::PartialMatch(body, kStep, &limit, &step) &&
         number_of(limit, known) == elements) {
       const auto rows = number_of(step, known);
@@ -116,7 +117,8 @@ BlockTile tile_of(const std::string& body, const Definitions& known) {
   return all_threads <= kThreadsMax ? tile : BlockTile();
 }
 
-/// "THREADS", "BLOCK_SIZE", "BlockSize", "kNumThreads": what programs call the threads of a block.
+/// Returns whether the name is a usual one for the threads of a block: "THREADS", "BLOCK_SIZE",
+/// "BlockSize", "kNumThreads".
 bool names_threads(const std::string& name) {
   static const RE2 kThreads(
       R"((?i)k?(?:num_?|n_?)?(?:threads|block|block_?size|block_?dim|threads_?per_?block))");
@@ -146,8 +148,8 @@ std::vector<std::string> guessed_block(const SourceKernel& source, const Definit
   return {std::to_string(kThreadsUsual)};
 }
 
-/// With numbers for what only the caller of the host code knows of its block, which its grid is
-/// often computed from. `known` has the values of the instance.
+/// Replaces block sizes that only the caller of the host code knows by numbers, because the grid is
+/// often computed from them. `known` has the values of the instance.
 HostLaunch with_threads(const HostLaunch& host, const SourceKernel& source,
                         const Definitions& known, const ProposedKernel& kernel) {
   static const RE2 kName(R"([A-Za-z_]\w*)");
@@ -160,11 +162,11 @@ HostLaunch with_threads(const HostLaunch& host, const SourceKernel& source,
     static_cast<void>(names.text_of(text, unknown));
     for (const std::string& name : unknown) {
       const bool is_whole = name == text || guess.size() == 1;
-      // Else all threads, of which an axis is a part: "block_size / 32".
+      // Otherwise it is all threads, and an axis is a part of them: "block_size / 32".
       out.locals.try_emplace(
           name, is_whole && axis < guess.size() ? guess[axis] : std::to_string(kThreadsUsual));
     }
-    // A variable whose value is that of something else than a variable: "size = chosen.value".
+    // A variable whose value is not a variable itself: "size = chosen.value".
     const auto local = host.locals.find(text);
     const bool is_other = local != host.locals.end() && !unknown.empty() &&
                           local->second.find('.') != std::string::npos && axis < guess.size();
@@ -193,7 +195,7 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& written,
     const auto text = names.text_of(size, unused);
     if (text) made.block.push_back(*text);
     if (text && unused.empty()) continue;
-    // A size that only the running program knows: that of a walk over a row may be any.
+    // The size is known only at run time; for a loop over a row any size works.
     if (host.block.size() > 1 || source.body.find("blockDim.x") == std::string::npos) {
       return std::nullopt;
     }
@@ -219,7 +221,7 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& written,
   return made;
 }
 
-/// Numbers that host code passes, for what is an attr or may turn out to be one.
+/// Takes the numbers that host code passes, for parameters that are attrs or may turn out to be.
 void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKernel& kernel) {
   for (size_t i = 0; i < host.args.size() && i < source.params.size(); ++i) {
     const auto param =
@@ -236,18 +238,19 @@ void take_values(const HostLaunch& host, const SourceKernel& source, ProposedKer
   }
 }
 
-/// Bytes of an element; of a type that is not known by its name, the widest that is usual.
+/// Returns the bytes of an element; for an unknown type, those of the widest usual type.
 uint32_t shared_bytes_of(const std::string& type, const Definitions& definitions) {
   constexpr uint32_t kUnknown = 8;
   const ElementType known = element_type(type, definitions);
-  // Bytes are most often cut into other types.
+  // Byte arrays are usually divided into arrays of other types.
   if (known.dtype.empty() || known.dtype.ends_with("int8") || known.dtype == "bool") {
     return kUnknown;
   }
   return known.lanes * (known.dtype.ends_with("64") ? 8 : known.dtype.ends_with("32") ? 4 : 2);
 }
 
-/// Gives `extern __shared__ TYPE name[]` one element for each thread of the block.
+/// Returns the bytes of `extern __shared__ TYPE name[]` with one element for each thread of the
+/// block.
 std::string dynamic_shared(const std::string& body, const std::vector<std::string>& block,
                            const Definitions& definitions) {
   static const RE2 kDeclaration(
@@ -258,7 +261,7 @@ std::string dynamic_shared(const std::string& body, const std::vector<std::strin
   return fmt::format("{} * {}", product(block), shared_bytes_of(type, definitions));
 }
 
-/// Whether each block works on a row of its own: its number stands alone or is multiplied by a
+/// Returns whether each block works on its own row: its number occurs alone or multiplied by a
 /// size.
 bool is_row_per_block(const std::string& body, const std::vector<std::string>& dims) {
   const std::string text = without_space(body);
@@ -269,8 +272,8 @@ bool is_row_per_block(const std::string& body, const std::vector<std::string>& d
   });
 }
 
-/// The size that numbers the rows: one that the body does not read, which only the launch needs;
-/// else the first.
+/// Returns the size that counts the rows: one that the body does not read and only the launch
+/// needs, else the first one.
 std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
   const std::vector<std::string> dims = kernel.dims();
   for (const ProposedParam& param : kernel.params) {
@@ -281,8 +284,8 @@ std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
   return dims.front();
 }
 
-/// What the kernel's text computes, in the names of its sizes. Nothing where something else is in
-/// it, or no size.
+/// Rewrites an expression of the kernel's text in terms of its sizes. Returns nothing if it
+/// contains anything else, or no size.
 std::optional<std::string> text_in_sizes(const std::string& written, const std::string& body,
                                          const Definitions& known, const ProposedKernel& kernel) {
   const auto term = parse_c(written, known);
@@ -305,21 +308,21 @@ std::optional<std::string> text_in_sizes(const std::string& written, const std::
   return names_in(out).empty() ? std::nullopt : std::optional(to_text(out));
 }
 
-/// Each size that the kernel's text computes from others, such as the height of a convolution's
-/// output.
+/// Returns each expression that the kernel's text computes from sizes, such as the height of a
+/// convolution's output.
 std::vector<std::string> computed_sizes(const std::string& body, const Definitions& known,
                                         const ProposedKernel& kernel) {
   static const RE2 kQuotient(R"(\w+ / \d+|cdiv\(\w+, \d+\))");
   std::vector<std::string> texts;
   for (const auto& [name, value] : declared_values(body)) {
     const auto text = text_in_sizes(value, body, known, kernel);
-    // A product of sizes is no size. Quotients are tried anyway, after whole sizes: a kernel that
-    // loads four elements at once has no shape of four columns.
+    // A product of sizes is not a size. Quotients are tried anyway, after whole sizes: a kernel
+    // that loads four elements at once has no shape of four columns.
     if (!text || text->find_first_of("+-/(") == std::string::npos) continue;
     if (RE2::FullMatch(*text, kQuotient)) continue;
     if (std::ranges::find(texts, *text) == texts.end()) texts.push_back(*text);
   }
-  // As tensors nest them: in the order of the sizes that they begin with.
+  // In the order in which tensors nest them: that of the first size in each text.
   const std::vector<std::string> dims = kernel.dims();
   std::ranges::stable_sort(texts, {}, [&](const std::string& text) {
     const auto first = std::ranges::min_element(
@@ -339,7 +342,7 @@ std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) 
 
 }  // namespace
 
-/// One thread for each element of all dims.
+/// Returns a grid with one thread for each element of all dims.
 std::vector<std::string> usual_grid(const std::vector<std::string>& dims,
                                     const std::vector<std::string>& block, bool plane) {
   if (dims.empty()) return {"1"};
@@ -385,7 +388,7 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
     } else if (row_per_block && axis == 'x' && dims.size() > 1) {
       made.grid.push_back(rows_of(source.body, kernel));
     } else if (axis != 'x' && place->bound.empty() && !place->uses_thread) {
-      // As many as the program likes: nothing in the kernel ends it.
+      // The program may choose any number, because the kernel does not limit it.
       made.grid_dims.push_back(unique_dim(fmt::format("blocks_{}", axis), kernel));
       made.grid.push_back(made.grid_dims.back());
     } else {
@@ -414,10 +417,10 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
       all.push_back(*made);
   }
   all.push_back(launch_from_body(source, instance, context.definitions, kernel));
-  // Also of launches that host code writes.
+  // Host code's launches need it, too.
   for (ProposedLaunch& one : all) one.each = all.back().each;
   kernel.computed = computed_sizes(source.body, context.definitions, kernel);
-  // A block for each row, where the text leaves it open.
+  // Use one block for each row if the text does not determine the grid.
   const std::vector<std::string> dims = kernel.dims();
   if (dims.size() > 1 && source.body.find("blockIdx.x") != std::string::npos) {
     ProposedLaunch rows = all.back();

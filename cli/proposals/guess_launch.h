@@ -1,5 +1,5 @@
-// Grid, block and shared memory of a kernel: from a launch in host code, else from how its own text
-// finds its place in the grid.
+// Determines grid, block and shared memory of a kernel: from a launch in host code, else from how
+// the kernel computes its position in the grid.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace gpuemu::cli {
 
-/// Candidates, the likeliest first; at least one. `kernel` has its parameters; a launch's literal
-/// arguments become values of its attrs.
+/// Returns candidates, the most likely first; at least one. `kernel` has its parameters; literal
+/// arguments of a launch become values of its attrs.
 std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Instance& instance,
                                            const SourceContext& context, ProposedKernel& kernel);
 
-/// From the text of its body alone.
+/// Determines the launch from the text of the body alone.
 ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel);
 

@@ -7,11 +7,11 @@
 namespace gpuemu::cli {
 namespace {
 
-constexpr char kKept = '@';  // In front of names that are not to be replaced any more.
+constexpr char kKept = '@';  // Marks names that must not be replaced again.
 
 Term name_term(const std::string& name) { return {Term::Kind::Name, name, 0, {}}; }
 
-/// Whether something in `term` is divided by `name`.
+/// Returns whether the term divides something by `name`.
 bool divides(const Term& term, const std::string& name) {
   const bool is_quotient = (term.text == "/" || term.text == "cdiv") && term.parts.size() == 2;
   if (is_quotient && term.parts[1].text == name) return true;

@@ -1,4 +1,4 @@
-// What the names of a host function mean to a kernel that it launches.
+// Translates names of a host function to names of the kernel that it launches.
 #pragma once
 
 #include <map>
@@ -18,25 +18,27 @@ class HostNames {
   HostNames(const HostLaunch& launch, const SourceKernel& source, const Definitions& definitions,
             const ProposedKernel& kernel);
 
-  /// Sizes that host code computes from others that it passes, without those that are one of them.
-  /// A number counts where it is the size of a tile: `launch`, the texts of block and shared
-  /// memory, has the parameter, or another size is divided by it. Others are those of an example.
+  /// Returns the sizes that host code computes from other sizes that it passes, except those equal
+  /// to one of them. A number counts only if it is the size of a tile: `launch`, the texts of block
+  /// and shared memory, contains the parameter, or another size is divided by it. Other numbers
+  /// belong to an example.
   std::map<std::string, std::string> computed(const std::vector<std::string>& launch) const;
 
-  /// In the kernel's names; other names of the host become sizes of the grid.
+  /// Returns the text in the kernel's names; other names of the host become sizes of the grid.
   std::optional<std::string> text_of(const std::string& written,
                                      std::vector<std::string>& grid_dims) const;
 
  private:
-  /// What names in the argument of `param` mean; its own name tells nothing.
+  /// Returns the meaning of names in the argument of `param`; the name of `param` itself is
+  /// excluded.
   Meaning meaning(const std::string& param = {}) const;
-  /// Each size whose argument is made of other sizes and of numbers alone.
+  /// Returns each size whose argument consists of other sizes and numbers only.
   std::map<std::string, Term> computed_terms(const std::vector<std::string>& launch) const;
   bool is_tile(const std::string& param, const std::vector<std::string>& launch) const;
 
   const HostLaunch& launch_;
   const Definitions& definitions_;
-  std::vector<std::pair<std::string, Term>> passed_;  ///< What each parameter gets.
+  std::vector<std::pair<std::string, Term>> passed_;  ///< The argument of each parameter.
   std::map<std::string, std::string> plain_;
   std::vector<std::pair<Term, std::string>> whole_;
 };

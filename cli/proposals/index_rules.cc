@@ -43,7 +43,7 @@ std::vector<std::string> entries_of(const std::string& body, const std::string& 
   }
 }
 
-/// Whether the text indexes `table` with `place`, or with a variable that is set to it.
+/// Returns whether the text indexes `table` with `place`, or with a variable that is set to it.
 bool is_chosen_by(const std::string& body, const std::string& table, const std::string& place) {
   const std::string index = R"(\b)" + escaped(table) + R"(\s*\[\s*)";
   if (RE2::PartialMatch(body, index + place + R"(\s*\])")) return true;
@@ -73,7 +73,7 @@ Stored stored_of(ProposedKernel& kernel, const ProposedParam& begin, const std::
   return stored;
 }
 
-/// A tensor that the stored columns index has as many elements as there are columns.
+/// A tensor that is indexed by the stored columns has as many elements as there are columns.
 void bound_columns(ProposedKernel& kernel, const Stored& stored) {
   for (ProposedParam* columns : stored.tensors) {
     if (columns->dtype.find("int") == std::string::npos) continue;

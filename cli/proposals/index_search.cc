@@ -15,7 +15,7 @@ class IndexSearch {
   IndexSearch(Trial& trial, const Observations& observed, ProposedKernel& kernel)
       : trial_(trial), observed_(observed), kernel_(kernel) {}
 
-  /// Looks at each integer tensor whose values move what is accessed of other tensors.
+  /// Examines each integer tensor whose values change which elements of other tensors are accessed.
   FoundIndices find() {
     for (ProposedParam& index : kernel_.params) {
       if (!is_tensor(index) || !is_integer(index) || !index.is_const) continue;
@@ -41,16 +41,16 @@ class IndexSearch {
   }
 
  private:
-  /// Extents where each index is `away` from the value of `dim`. Nothing where the kernel then
-  /// changes nothing.
+  /// Returns the extents with each index `away` from the value of `dim`. Returns nothing if the
+  /// kernel then changes nothing.
   std::optional<Extents> extents_at(const ProposedParam& index, const std::string& dim,
                                     int64_t away, size_t at) {
     const Sizes& sizes = observed_.sizes[at];
     return trial_.extents(sizes, {{index.name, sizes.at(dim) + away}});
   }
 
-  /// An index into what the kernel reads anyway, such as the class that a row of logits has: below
-  /// a size nothing more is accessed, from it on there is.
+  /// Finds the limit of an index into something that the kernel reads anyway, such as the class of
+  /// a row of logits: below a size no further elements are accessed, from that size on some are.
   void bound_index(ProposedParam& index) {
     const auto goes_on = [&](const std::string& dim, int64_t away) {
       for (size_t i = 0; i < observed_.sizes.size(); ++i) {
@@ -67,9 +67,9 @@ class IndexSearch {
     }
   }
 
-  /// Whether the kernel compares the index with one of its sizes, as of the bins of a histogram:
-  /// the last row is accessed, and nothing where the index is the size. That size is the number of
-  /// rows then.
+  /// Returns whether the kernel compares the index with one of its sizes, such as the bins of a
+  /// histogram: the last row is accessed, and nothing if the index equals the size. That size is
+  /// then the number of rows.
   bool checks_index(ProposedParam& index, ProposedParam& table) {
     for (const std::string& dim : kernel_.dims()) {
       std::vector<Extents> last;
@@ -92,21 +92,21 @@ class IndexSearch {
     return false;
   }
 
-  /// Index 0 reads one row from the table's beginning: a dim of its own says how many rows it has.
+  /// Index 0 reads one row at the beginning of the table: adds a dim for the number of rows.
   void add_rows(ProposedParam& index, ProposedParam& table) {
     auto row = observed_.shape_of(kernel_, table, observed_.extents);
     if (!row) return;
     const std::string dim = legal_name(table.name + "_rows");
     if (row->size() == 1 && row->front() == "1") row->clear();
     found_.chosen.insert(table.name);
-    // A byte has its rows by itself.
+    // A byte limits the number of rows itself.
     const bool is_byte = index.dtype == "uint8";
     table.shape = {is_byte ? "256" : dim};
     table.shape.insert(table.shape.end(), row->begin(), row->end());
     if (!is_byte) limit(index, dim);
   }
 
-  /// Each index chooses an element in every row: one of the dims says how many there are.
+  /// Each index selects an element in every row: finds the dim that gives their number.
   void find_indexed_dim(ProposedParam& index, ProposedParam& table) {
     for (const std::string& dim : kernel_.dims()) {
       std::vector<Extents> last;

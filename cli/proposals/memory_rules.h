@@ -1,4 +1,4 @@
-// Proposes what the text says of memory that a kernel does not simply overwrite.
+// Proposes, from the text, properties of memory that a kernel does not simply overwrite.
 #pragma once
 
 #include <string>
@@ -7,16 +7,17 @@
 
 namespace gpuemu::cli {
 
-/// Whether the text writes to the tensor: what is written may be what was there.
+/// Returns whether the text writes to the tensor, which a trial does not show if the written value
+/// equals the old one.
 bool is_written_in(const std::string& body, const std::string& tensor);
 
-/// Takes outputs whose names say that blocks leave something there for other blocks for scratch
-/// memory, beside an output that is the result.
+/// Marks outputs as scratch memory if their names say that blocks leave data there for other
+/// blocks, and another output is the result.
 void mark_scratch(ProposedKernel& kernel);
 
-/// Where atomicCAS claims a place of a table that is found modulo a size, that size is the table's,
-/// and is at least the first other one: a full table has no place for the last key. Leaves other
-/// kernels as they are.
+/// If atomicCAS claims a slot of a table at an index modulo a size, that size is the table's, and
+/// must be at least the first other size, because a full table has no slot for the last key. Leaves
+/// other kernels unchanged.
 void describe_hash_table(ProposedKernel& kernel);
 
 }  // namespace gpuemu::cli

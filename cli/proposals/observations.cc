@@ -27,7 +27,7 @@ std::vector<DerivedSize> sizes_of_grid(const ProposedKernel& kernel, const Propo
   return all;
 }
 
-/// The kernel's text with a dim in place of each size that is the same.
+/// Returns the kernel's text with each size that equals a dim replaced by that dim.
 std::string body_with_dims(const ProposedKernel& kernel) {
   std::string body = kernel.body;
   for (const auto& [name, value] : kernel.follows) {
@@ -44,7 +44,7 @@ std::optional<std::vector<std::string>> Observations::shape_of(
     const std::vector<Extents>& seen) const {
   std::vector<Reach> reaches;
   for (size_t i = 0; i < seen.size(); ++i) {
-    // The last element of a float4 may be read and not used.
+    // The last element of a float4 may be read without being used.
     const uint64_t whole = (seen[i].of(tensor.name) + tensor.lanes - 1) / tensor.lanes;
     if (whole == 0) return std::nullopt;
     Sizes known = sizes[i];

@@ -1,4 +1,4 @@
-// What trials of one launch showed at several sizes, and the shapes that follow from it.
+// The results of trials of one launch at several sizes, and the shapes that follow from them.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace gpuemu::cli {
 
 struct Observations {
   std::vector<Sizes> sizes;
-  std::vector<Extents> extents;  ///< At each of `sizes`, with indices of 0.
+  std::vector<Extents> extents;  ///< For each of `sizes`, with indices of 0.
 
-  /// The shape of `tensor` that explains `seen`, extents at each of the sizes. Nothing where none
-  /// is known.
+  /// Returns the shape of `tensor` that explains `seen`, its extents at each of the sizes; nothing
+  /// if none is known.
   std::optional<std::vector<std::string>> shape_of(const ProposedKernel& kernel,
                                                    const ProposedParam& tensor,
                                                    const std::vector<Extents>& seen) const;

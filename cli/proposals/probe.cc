@@ -13,18 +13,19 @@
 namespace gpuemu::cli {
 namespace {
 
-// A kernel that takes longer with sizes of a few dozen is not for trying out.
+// A kernel that takes longer at sizes of a few dozen is not suitable for trials.
 constexpr uint64_t kTimeoutMs = 2000;
 constexpr uint64_t kMemoryBytes = uint64_t{1} << 30;
 constexpr uint64_t kElementsMax = uint64_t{1} << 24;
 
 constexpr size_t kImagesMax = 256;
 
-// Between the numbers of a tensor, so that no mean of them equals a number of another one. float16
-// has it, too.
+// Distance of the numbers in a tensor, so that no mean of them equals a number of another tensor.
+// float16 can represent it.
 constexpr double kApart = 1.0 / 512;
 
-/// Ordinary numbers, other ones in each tensor, so that a copy or a mean changes its target.
+/// Returns ordinary numbers that differ between tensors, so that a copy or a mean changes its
+/// target.
 double value_of(const ProbeTensor& tensor, uint64_t at, size_t number, uint32_t salt) {
   if (is_float(tensor.dtype)) {
     return 0.5 + 0.125 * static_cast<double>((at * 7 + number * 3 + salt * 5) % 23) +
@@ -36,7 +37,7 @@ double value_of(const ProbeTensor& tensor, uint64_t at, size_t number, uint32_t 
   return static_cast<double>(tensor.index);
 }
 
-/// Frees what it was given.
+/// Frees the allocations added to it.
 class Allocations {
  public:
   explicit Allocations(Device& device) : device_(device) {}
@@ -55,7 +56,7 @@ class Allocations {
   std::vector<uint64_t> addresses_;
 };
 
-/// Adds the processor time of its life.
+/// Adds the processor time of its scope.
 class Spent {
  public:
   explicit Spent(std::chrono::nanoseconds& sum) : sum_(sum), begin_(std::clock()) {}
@@ -86,7 +87,7 @@ void add_finding(const DeviceFinding& finding, const ProbeCall& call, ProbeSeen&
   if (finding.kind == DeviceFindingKind::Uninitialized) {
     for (size_t i = 0; i < call.tensors.size(); ++i) {
       const ProbeTensor& tensor = call.tensors[i];
-      // What nothing wrote may have gone through shared memory, which is then what is named.
+      // An undefined value may have gone through shared memory, which the finding then names.
       const bool meant = finding.tensor == tensor.name || tensor.known < tensor.elements;
       if (meant) of_tensor = seen.unknown[i] = true;
     }
@@ -158,7 +159,7 @@ Result<ProbeSeen> Probe::run(const ProbeCall& call) {
     images.push_back(&image);
     const uint64_t bytes = std::min(tensor.room, tensor.elements) * byte_size(tensor.dtype);
     memory.add(GPUEMU_TRY(device_->allocate(bytes, tensor.name)));
-    // What lies behind belongs to no other tensor.
+    // The memory after it belongs to no other tensor.
     if (bytes < image.size()) {
       padding.add(GPUEMU_TRY(device_->allocate(image.size() - bytes, "padding")));
     }

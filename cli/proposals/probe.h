@@ -1,5 +1,5 @@
-// What a kernel reads and writes when it runs on the emulator: how far into each of its tensors it
-// goes, and whether it goes wrong.
+// Runs a kernel on the emulator to find out what it reads and writes: how far it accesses each of
+// its tensors, and whether it fails.
 #pragma once
 
 #include <algorithm>
@@ -23,15 +23,15 @@ struct ProbeTensor {
   std::string name;
   DType dtype = DType::Float32;
   uint64_t elements = 0;
-  /// Elements from here on hold nothing that was written; `elements` where all are.
+  /// Elements from here on are undefined; `elements` if all are defined.
   uint64_t known = 0;
-  /// Elements from here on are outside of its memory; `elements` where none is.
+  /// Elements from here on are outside of its memory; `elements` if none are.
   uint64_t room = 0;
-  /// Elements of an integer tensor: `index` each, i modulo this for `spread` above 0, small numbers
-  /// out of order where `is_varied`.
+  /// Elements of an integer tensor: all are `index`; if `spread` is above 0, i modulo `spread`; if
+  /// `is_varied`, small numbers in no order.
   int64_t index = 0, spread = 0;
   bool is_varied = false;
-  std::vector<std::byte> fill = {};  ///< Not empty: all elements are this one.
+  std::vector<std::byte> fill = {};  ///< If not empty, the value of every element.
 
   auto operator<=>(const ProbeTensor&) const = default;
 };
@@ -55,34 +55,34 @@ struct ProbeCall {
   std::vector<ProbeTensor> tensors;
   std::vector<ProbeArg> args;
   std::vector<ProbeSymbol> symbols = {};
-  bool wants_changes = true;  ///< Else ProbeSeen::changed stays empty, which takes less time.
-  uint32_t salt = 0;          ///< Other values in tensors of floats, and in those that are varied.
+  bool wants_changes = true;  ///< If false, ProbeSeen::changed stays empty, which takes less time.
+  uint32_t salt = 0;          ///< Selects other values for tensors of floats, and for varied ones.
 };
 
 struct ProbeSeen {
   uint64_t thread_instructions = 0;
-  std::string problem;        ///< The first finding that is no read of the unknown; "" for none.
-  std::vector<bool> unknown;  ///< By tensor: some of what nothing wrote was used.
-  /// By tensor and element; empty where nothing changed, or the tensor has less room.
+  std::string problem;        ///< The first finding except reads of undefined values; "" for none.
+  std::vector<bool> unknown;  ///< By tensor: an undefined value was used.
+  /// By tensor and element; empty if nothing changed, or the tensor has less room.
   std::vector<std::vector<bool>> changed;
 };
 
-/// The processor time that the launches of a module may take together, with the copies around them:
-/// sizes that a kernel does not mean can make each of them run to its own time limit.
+/// Limit of the processor time of all launches of a module, including copies: sizes that a kernel
+/// is not meant for can make each launch reach its own time limit.
 inline constexpr std::chrono::seconds kProbeTimeMax{10};
 
-/// Runs one module. One thread.
+/// Runs one module. Not thread-safe.
 class Probe {
  public:
-  /// Compile for text that is not PTX.
+  /// Returns Compile for text that is not PTX.
   static Result<Probe> open(const std::string& ptx);
 
-  /// InvalidArgument for a launch that the device refuses, for too many elements and for a symbol
-  /// that the module lacks or that has another size; Timeout when all launches together have taken
-  /// kProbeTimeMax.
+  /// Returns InvalidArgument for a launch that the device rejects, for too many elements and for a
+  /// symbol that the module lacks or that has another size; Timeout when all launches together have
+  /// taken kProbeTimeMax.
   Result<ProbeSeen> run(const ProbeCall& call);
   bool is_out_of_time() const { return spent_ >= limit_; }
-  /// All launches from now on may take no more than this.
+  /// Limits the time of all later launches together.
   void allow(std::chrono::nanoseconds more) { limit_ = std::min(limit_, spent_ + more); }
 
  private:
@@ -95,7 +95,7 @@ class Probe {
   std::unique_ptr<Device> device_;
   ModuleId module_;
   std::chrono::nanoseconds spent_{0}, limit_{kProbeTimeMax};
-  /// What tensors hold; made once for many launches.
+  /// The contents of tensors; created once for many launches.
   std::map<std::tuple<ProbeTensor, size_t, uint32_t>, std::vector<std::byte>> images_;
 };
 

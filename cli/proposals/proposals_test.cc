@@ -1,4 +1,4 @@
-// What is proposed for the text of a kernel.
+// Tests the proposals for the text of a kernel.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Propose, TakesAPointerThatIsConstItselfForWhatIsWritten) {
       only("__global__ void grey(const uchar4* const in, unsigned char* const out, int n) {}");
   EXPECT_EQ(kernel.params[0].role, ParamRole::Input);
   EXPECT_EQ(kernel.params[1].role, ParamRole::Output);
-  // Where everything is const, something is written all the same.
+  // Even if everything is const, something is written.
   const auto all_const = only("__global__ void k(const float* x, const float* y, int n) {}");
   EXPECT_EQ(all_const.params[1].role, ParamRole::Output);
 }
@@ -110,7 +110,7 @@ void run(float* out, const float* in, int n1, int n2) {
 })");
   EXPECT_EQ(limited.launch().grid, (std::vector<std::string>{"1", "min(n1, 65535)"}));
   EXPECT_EQ(limited.launch().block, std::vector<std::string>{"32"});
-  // Without a launch: the size that the body does not read numbers the rows.
+  // Without a launch, the size that the body does not read counts the rows.
   EXPECT_EQ(kernel.launches.back().grid, std::vector<std::string>{"tokens"});
 }
 
@@ -125,7 +125,7 @@ void run(float* q, int rows, int heads, int size, int n) {
   const std::map<std::string, std::string> expected = {
       {"stride_", "heads * size"}, {"tile", "32"}, {"tiles", "cdiv(heads, 32)"}};
   EXPECT_EQ(kernel.launch().follows, expected);
-  // What an example chooses for its sizes says nothing of them.
+  // The sizes that an example chooses are ignored.
   const auto sample = only(R"(
 __global__ void add(float* x, int n, int m) {}
 int main() { int n = 50000; add<<<(n + 255) / 256, 256>>>(x, n, n); })");

@@ -14,7 +14,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// What Python, or an expression of gpuemu.toml, reads as something else than a name.
+// Words that Python, or an expression of gpuemu.toml, does not read as names.
 constexpr auto kReserved = std::to_array<std::string_view>(
     {"False", "None",     "True",  "and",    "as",     "assert", "async",  "await",    "break",
      "class", "continue", "def",   "del",    "elif",   "else",   "except", "finally",  "for",
@@ -32,7 +32,7 @@ std::string unique_name(const std::string& wanted, const std::vector<ProposedPar
   return name;
 }
 
-/// Where nothing is const, or everything, the last pointer is taken for what is written.
+/// If nothing is const, or everything, assumes that the last pointer is the output.
 void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   std::vector<ProposedParam*> tensors;
   for (ProposedParam& one : params) {
@@ -49,13 +49,13 @@ void settle_outputs(bool const_is_known, std::vector<ProposedParam>& params) {
   tensors.back()->role = ParamRole::Output;
 }
 
-/// The type of a parameter with the instance's types in place of its template's.
+/// Returns the type of a parameter with template types replaced by those of the instance.
 std::string type_in(const SourceParam& param, const Instance& instance) {
   const auto known = instance.types.find(param.type);
   return known == instance.types.end() ? param.type : known->second;
 }
 
-/// Fills in the role of a number; false where `known` is none.
+/// Sets the role of a number; returns false if `known` is not a number.
 bool set_number(const ElementType& known, ProposedParam& out) {
   if (known.tag.empty()) return false;
   out.role = is_real(known.tag) || known.tag == "bool" ? ParamRole::Attr : ParamRole::Dim;
@@ -65,7 +65,8 @@ bool set_number(const ElementType& known, ProposedParam& out) {
   return true;
 }
 
-/// A structure or a short vector by value: its members. False where one of them is no number.
+/// Adds the members of a structure or a short vector passed by value. Returns false if one is not a
+/// number.
 bool add_members(const SourceParam& param, const std::string& type, const Definitions& definitions,
                  ProposedKernel& made) {
   std::vector<StructMember> members;
@@ -89,8 +90,8 @@ bool add_members(const SourceParam& param, const std::string& type, const Defini
   return !members.empty();
 }
 
-/// The __constant__ variables that the kernel reads and host code sets. False with `why` for one
-/// whose elements gpuemu.toml cannot have.
+/// Adds the __constant__ variables that the kernel reads and host code sets. Returns false with
+/// `why` for one whose elements gpuemu.toml does not support.
 bool add_symbols(const Definitions& definitions, ProposedKernel& made, std::string& why) {
   for (const DeviceVariable& variable : definitions.variables) {
     if (!variable.is_constant || variable.initialised) continue;
@@ -114,7 +115,7 @@ bool add_symbols(const Definitions& definitions, ProposedKernel& made, std::stri
   return true;
 }
 
-/// False with `why` for a parameter that gpuemu.toml cannot pass.
+/// Returns false with `why` for a parameter that gpuemu.toml cannot pass.
 bool add_param(const SourceParam& param, const Instance& instance, const Definitions& definitions,
                ProposedKernel& made, std::string& why) {
   ProposedParam out;
@@ -153,7 +154,7 @@ bool add_param(const SourceParam& param, const Instance& instance, const Definit
   return false;
 }
 
-/// What tensors hold before the launch, as host code or the kernel's own text tells.
+/// Finds the contents of tensors before the launch, from host code or the kernel's own text.
 void find_initial_values(const SourceKernel& source, const Instance& instance,
                          const Definitions& definitions, ProposedKernel& made) {
   for (ProposedParam& param : made.params) {

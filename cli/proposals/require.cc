@@ -8,7 +8,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Each costs a search of its own.
+// Each one costs a separate search.
 constexpr size_t kRequirementsMax = 6;
 
 bool has(const std::string& body, const std::string& pattern) {
@@ -19,7 +19,7 @@ std::string word(const ProposedParam& dim) {
   return R"(\b)" + RE2::QuoteMeta(dim.written) + R"(\b)";
 }
 
-/// With it alone: "< n * m" says nothing of n.
+/// Matches only a comparison with the size alone: "< n * m" says nothing about n.
 bool is_compared(const std::string& body, const ProposedParam& dim) {
   return has(body, R"([<>]=?\s*)" + word(dim) + R"(\s*(?:[;)&|?,]|$))");
 }

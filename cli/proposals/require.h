@@ -1,4 +1,5 @@
-// What a kernel may expect of its sizes together: that one is a multiple of another, or not larger.
+// Conditions that a kernel may expect of its sizes together: that one is a multiple of another, or
+// not larger.
 #pragma once
 
 #include <string>
@@ -10,17 +11,17 @@
 namespace gpuemu::cli {
 
 struct Requirement {
-  std::string text;           ///< As gpuemu.toml has it: "head_size % x == 0".
+  std::string text;           ///< In the language of gpuemu.toml: "head_size % x == 0".
   std::string larger, other;  ///< Its two sizes.
   bool is_multiple = false;
 
   bool holds(const Sizes& sizes) const;
-  /// Sizes near `sizes` for which it holds.
+  /// Returns sizes near `sizes` that meet the condition.
   Sizes met(const Sizes& sizes) const;
 };
 
-/// What the kernel's text suggests, the likeliest first: it divides one size by another, or
-/// compares with one and multiplies by the other.
+/// Returns the conditions that the kernel's text suggests, the most likely first: it divides one
+/// size by another, or compares with one and multiplies by the other.
 std::vector<Requirement> requirements_of(const ProposedKernel& kernel);
 
 }  // namespace gpuemu::cli

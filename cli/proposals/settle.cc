@@ -23,19 +23,19 @@ namespace {
 
 constexpr std::chrono::seconds kLookTimeMax{2};
 
-// As of one size that is rounded down, in two tensors.
+// For example for one size that is rounded down, in two tensors.
 constexpr size_t kDoubtsFew = 2;
 
-/// At as many sizes as tell the products of the dims apart.
+/// Returns how many sizes are needed to distinguish the products of the dims.
 size_t reaches_of(size_t dims) { return dims > 3 ? 5 : 3; }
 
-/// What one launch says of the kernel's tensors.
+/// Collects what one launch shows about the kernel's tensors.
 class Settlement {
  public:
   Settlement(Probe& probe, std::string entry, ProposedKernel kernel)
       : kernel_(std::move(kernel)), trial_(probe, std::move(entry), kernel_, kernel_.launch()) {}
 
-  /// How many tensors have a shape; `problem` is what goes wrong where the launch never runs.
+  /// Returns how many tensors have a shape; sets `problem` to the failure if the launch never runs.
   size_t learn(const std::vector<Sizes>& tries, std::string& problem) {
     observed_.sizes.clear();
     const size_t reaches = reaches_of(kernel_.dims().size());
@@ -60,7 +60,7 @@ class Settlement {
     return static_cast<size_t>(std::ranges::count_if(kernel_.params, is_tensor));
   }
 
-  /// With the roles, the sizes and the sums; call it where every tensor has its shape.
+  /// Determines the roles, the sizes and the sums; call it when every tensor has its shape.
   bool finish() {
     find_roles();
     name_attrs();
@@ -96,8 +96,8 @@ class Settlement {
     return std::move(kernel_);
   }
 
-  /// How unlikely its shapes are: of a number alone, of what follows from a size in a way that the
-  /// grid does not have, of sizes that only ran with one value.
+  /// Counts unlikely shapes: a number alone, an expression of a size that the grid does not have,
+  /// sizes that only ran with one value.
   size_t doubts() const {
     const std::map<std::string, int64_t> tiles = tiles_of(kernel_.launch().grid);
     size_t sum = 0;
@@ -112,7 +112,7 @@ class Settlement {
       }
       const bool is_constant = tensor.shape.size() == 1 && !kernel_.dims().empty() &&
                                tensor.shape[0].find_first_not_of("0123456789") == std::string::npos;
-      // As many as the block of a launch works on: what lies behind its last size is read, too.
+      // The size of a launch's block: elements after its last size are read, too.
       const bool is_block = is_constant && std::ranges::any_of(tiles, [&](const auto& tile) {
                               return std::to_string(tile.second) == tensor.shape[0];
                             });
@@ -135,7 +135,8 @@ class Settlement {
     return true;
   }
 
-  /// Integers that no launch writes are const, whatever their parameter says: they may be indices.
+  /// Treats integers that no launch writes as const, whatever their parameter says: they may be
+  /// indices.
   bool take_indices_for_const() {
     bool found = false;
     for (ProposedParam& param : kernel_.params) {
@@ -201,7 +202,7 @@ class Settlement {
     return sizes;
   }
 
-  /// Integers that no size depends on are numbers like any other.
+  /// Integers that no size depends on become attributes.
   void name_attrs() {
     std::string all;
     for (const ProposedParam& tensor : kernel_.params) {
@@ -225,7 +226,7 @@ class Settlement {
     }
   }
 
-  /// Keeps of an integer's values those with which the kernel runs. False where none is left.
+  /// Keeps the values of an integer with which the kernel runs. Returns false if none is left.
   bool keep_values(const Sizes& base) {
     for (ProposedParam& param : kernel_.params) {
       if (param.role != ParamRole::Attr || !is_integer(param)) continue;
@@ -249,13 +250,13 @@ class Settlement {
   FoundIndices indices_;
 };
 
-/// Tries all launches of a kernel, and keeps the best that one of them told.
+/// Tries all launches of a kernel, and keeps the best result.
 class Search {
  public:
   Search(Probe& probe, std::string entry) : probe_(probe), entry_(std::move(entry)) {}
 
-  /// Whether one of the launches of `wanted` tells everything; found() is it then. `adapt` makes
-  /// the sizes that are tried of usual ones.
+  /// Returns whether one of the launches of `wanted` determines everything; found() is then the
+  /// result. `adapt` changes the usual sizes to those that are tried.
   using Adapt = std::function<Sizes(const Sizes&)>;
   bool try_all(const ProposedKernel& wanted, const Adapt& adapt = {},
                size_t families_max = SIZE_MAX) {
@@ -268,7 +269,7 @@ class Search {
       all.resize(std::min(all.size(), families_max));
       for (std::vector<Sizes>& tries : all) {
         if (adapt) std::ranges::transform(tries, tries.begin(), adapt);
-        // Whole tiles are large: small sizes take less time.
+        // Whole tiles are large; start with small sizes, which take less time.
         if (!one.follows.empty()) std::ranges::stable_sort(tries, {}, volume_of);
         const auto doubts = try_one(one, tries);
         if (doubts && *doubts < least) {
@@ -290,7 +291,8 @@ class Search {
   const std::string& why() const { return why_; }
 
  private:
-  static constexpr int64_t kVolumeFactorMax = 64;  // Ten of them fit an integer.
+  // Small enough that the product of ten fits in an integer.
+  static constexpr int64_t kVolumeFactorMax = 64;
 
   static int64_t volume_of(const Sizes& sizes) {
     int64_t volume = 1;
@@ -300,13 +302,13 @@ class Search {
 
   static std::vector<std::vector<Sizes>> all_tries(const ProposedKernel& kernel) {
     std::vector<std::vector<Sizes>> all = sizes_to_try(kernel.dims());
-    // Last: a kernel that takes other sizes is to be tested with them.
+    // Last, because a kernel that accepts other sizes should be tested with them.
     std::ranges::copy(tiles_to_try(kernel.dims(), tiles_of(kernel.launch().grid)),
                       std::back_inserter(all));
     return all;
   }
 
-  /// Nothing where not everything is known; else what doubts() says.
+  /// Returns doubts(); nothing if not everything is known.
   std::optional<size_t> try_one(const ProposedKernel& wanted, const std::vector<Sizes>& tries) {
     Settlement settlement(probe_, entry_, wanted);
     std::string problem;
@@ -333,8 +335,8 @@ class Search {
   std::string why_ = "no launch of it runs with sizes of a few dozen";
 };
 
-/// Tries only sizes for which something holds, which the kernel may expect: that one is a multiple
-/// of another, or the larger one.
+/// Tries only sizes that meet a condition that the kernel may expect: that one is a multiple of
+/// another, or the larger one.
 bool try_requirements(const ProposedKernel& kernel, bool multiples, Search& search, Probe& probe) {
   for (const Requirement& one : requirements_of(kernel)) {
     if (one.is_multiple != multiples || probe.is_out_of_time()) continue;
@@ -344,7 +346,7 @@ bool try_requirements(const ProposedKernel& kernel, bool multiples, Search& sear
         "It was tried where {} alone; take `require` away if other sizes are right, too.",
         one.text));
     if (!search.try_all(wanted, [&](const Sizes& sizes) { return one.met(sizes); })) continue;
-    // Where odd sizes tell the same, nothing needs to hold.
+    // If odd sizes give the same result, no condition is needed.
     if (multiples) search.try_all(kernel, {}, 1);
     return true;
   }
@@ -373,10 +375,10 @@ bool try_equal_sizes(const ProposedKernel& kernel, Search& search, Probe& probe)
   return false;
 }
 
-/// Tries sizes of which one is at most another, where the rest follows as in host code.
+/// Tries sizes of which one is at most another; the rest is computed as in host code.
 bool try_ordered_sizes(const ProposedKernel& kernel, const Search::Adapt& adapt, Search& search,
                        Probe& probe) {
-  // Lengths and widths first: what counts rows or heads depends on no width.
+  // Lengths and widths first, because the numbers of rows or heads do not depend on them.
   static const RE2 kWidth(R"((?i).*(dim|size|width|height|length|len|channels|[hdk])\d?)");
   std::vector<std::string> dims = kernel.dims();
   std::ranges::stable_partition(dims,
@@ -394,14 +396,14 @@ bool try_ordered_sizes(const ProposedKernel& kernel, const Search::Adapt& adapt,
   return false;
 }
 
-/// Tries the sizes of each launch that computes some from others as host code does.
+/// Tries the sizes of each launch whose host code computes some of them from others.
 bool try_host_sizes(const ProposedKernel& kernel, Search& search, Probe& probe) {
   for (const ProposedLaunch& launch : kernel.launches) {
     if (launch.follows.empty()) continue;
     ProposedKernel wanted = kernel;
     wanted.launches = {launch};
     wanted.follows = launch.follows;
-    // Whole tiles: host code that divides a size by them may drop the rest.
+    // Use whole tiles: host code that divides a size by them may ignore the remainder.
     const std::map<std::string, int64_t> divisors = divisors_of(launch.follows);
     const auto whole = [&](const Sizes& sizes) {
       Sizes out = sizes;
@@ -415,19 +417,20 @@ bool try_host_sizes(const ProposedKernel& kernel, Search& search, Probe& probe) 
   return false;
 }
 
-/// Tries sizes that are independent of each other, then sizes that are not.
+/// Tries independent sizes, then dependent ones.
 bool try_free_sizes(const std::string& entry, const ProposedKernel& kernel, Search& search,
                     Probe& probe) {
   ProposedKernel tied = kernel;
   if (find_strides(probe, entry, tied)) {
     if (try_requirements(tied, true, search, probe) || search.try_all(tied)) return true;
   }
-  // A kernel that divides one size by another and drops the rest expects multiples.
+  // A kernel that divides one size by another and ignores the remainder expects multiples.
   return try_requirements(tied, true, search, probe) || search.try_all(kernel) ||
          try_requirements(tied, false, search, probe) || try_equal_sizes(tied, search, probe);
 }
 
-/// Dims of which only a few small values ran: what else they depend on was not found.
+/// Returns how many dims ran only with a few small values: their dependency on another size was not
+/// found.
 size_t narrow_dims(const ProposedKernel& kernel) {
   constexpr int64_t kNarrow = 16;
   return static_cast<size_t>(std::ranges::count_if(kernel.sizes, [](const auto& dim) {
@@ -446,12 +449,13 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   Search as_host(*probe, entry), search(*probe, entry);
   describe_hash_table(kernel);
   const bool runs_as_host = try_host_sizes(kernel, as_host, *probe);
-  // What host code says will do: a short look whether the kernel takes other sizes, too.
+  // The sizes of host code are sufficient; check briefly whether the kernel accepts other sizes,
+  // too.
   if (runs_as_host) probe->allow(kLookTimeMax);
   bool done = try_free_sizes(entry, kernel, search, *probe);
   // Sizes that were not tried for lack of time would count as refused.
   if (runs_as_host && probe->is_out_of_time()) done = false;
-  // Sizes that the kernel takes by themselves say more than those of one caller.
+  // Independent sizes are more general than those of one caller.
   const bool is_free =
       done && search.found()->require.empty() &&
       (!runs_as_host || narrow_dims(*search.found()) <= narrow_dims(*as_host.found()));

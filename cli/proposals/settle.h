@@ -1,5 +1,5 @@
-// Tries a proposed launch on the emulator and settles by what it sees which tensors are read and
-// written, their shapes, which sizes are allowed, and which integers are indices.
+// Tries a proposed launch on the emulator, and determines from the result which tensors are read
+// and written, their shapes, which sizes are allowed, and which integers are indices.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace gpuemu::cli {
 
-/// `ptx` holds `entry`, the instance of `kernel` for its first dtype (float32 where it has none).
-/// Chooses among the kernel's launches. Where no launch runs the kernel keeps what its text says,
-/// and the answer is why; else "".
+/// `ptx` contains `entry`, the instance of `kernel` for its first dtype (float32 if it has none).
+/// Chooses one of the kernel's launches. If no launch runs, the kernel keeps what its text says.
+/// Returns why no launch ran; "" if one did.
 std::string settle(const std::string& ptx, const std::string& entry, ProposedKernel& kernel);
 
 }  // namespace gpuemu::cli

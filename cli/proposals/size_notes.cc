@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kBlocksSome = 4;
 
-/// Elements of the whole blocks to which the launch rounds `dim` up; 1 where it does not.
+/// Returns the elements of a block if the launch rounds `dim` up to whole blocks; otherwise 1.
 int64_t block_of(const std::string& dim, const ProposedLaunch& launch) {
   const std::string name = R"(cdiv\()" + RE2::QuoteMeta(dim);
   for (const std::string& text : launch.grid) {
@@ -29,7 +29,7 @@ int64_t block_of(const std::string& dim, const ProposedLaunch& launch) {
 }  // namespace
 
 bool keep_tails(const std::string& dim, ProposedKernel& kernel) {
-  // What only the grid tells the kernel it cannot check.
+  // The kernel cannot check a size that it learns only from the grid.
   const std::vector<std::string>& of_grid = kernel.launch().grid_dims;
   if (std::ranges::find(of_grid, dim) != of_grid.end()) return false;
   const int64_t block = block_of(dim, kernel.launch());
@@ -41,7 +41,7 @@ bool keep_tails(const std::string& dim, ProposedKernel& kernel) {
     if (value % block != 0) return false;
     largest = std::max(largest, value);
   }
-  // A thread that takes several elements at once is for multiples of them.
+  // If a thread handles several elements at once, sizes must be multiples of them.
   const int64_t each = block % kernel.launch().each == 0 ? kernel.launch().each : 1;
   values = each == 1 ? fmt::format("[1, {}]", largest)
                      : fmt::format("{{ range = [{0}, {1}], multiple_of = {0} }}", each, largest);

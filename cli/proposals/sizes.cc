@@ -11,13 +11,13 @@
 namespace gpuemu::cli {
 namespace {
 
-// Above it one trial takes longer than it tells.
+// Above this a trial takes too long for its benefit.
 constexpr int64_t kVolumeMax = 12'000, kTileVolumeMax = 60'000;
 constexpr int kOrders = 40;
 constexpr size_t kSetMax = 8;
 constexpr int64_t kStepsMax = 4;
 
-/// A small generator: the orders are the same in every run.
+/// A small generator, so that the orders are the same in every run.
 uint32_t next(uint32_t& state) {
   state = state * 1664525u + 1013904223u;
   return state >> 16;
@@ -56,10 +56,10 @@ std::vector<Sizes> orders_of(const std::vector<std::string>& dims, const std::ve
   return all;
 }
 
-/// What one dim may be: the least and the largest value, or all there are.
+/// The allowed values of one dim: the least and the largest value, or a list.
 struct Allowed {
   int64_t low = 0, high = 0;
-  std::vector<int64_t> set;  ///< Empty where everything from low to high works.
+  std::vector<int64_t> set;  ///< Empty if everything from low to high works.
   std::vector<int64_t> bad;  ///< Values that were tried and do not work.
 };
 
@@ -126,7 +126,7 @@ const std::vector<int64_t>& values_for(size_t dims) {
   return dims <= 1 ? kOne : dims == 2 ? kTwo : dims == 3 ? kThree : kMore;
 }
 
-/// Ranges in which all corners work, from ranges in which one dim was varied alone.
+/// Computes ranges in which all corners work, from ranges in which one dim was varied alone.
 void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works& works,
             std::map<std::string, Allowed>& allowed) {
   const auto corner = [&](const std::string& special, bool special_low) {
@@ -144,8 +144,8 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
   for (const std::string& dim : dims) {
     for (const bool low : {true, false}) {
       if (works(corner(dim, low))) continue;
-      // The other ends of the others go back to where the kernel is known to work, one after the
-      // other, until it does; then its own.
+      // Moves the other dims' ends back to values that are known to work, one after the other,
+      // until the kernel works; then this dim's own end.
       for (const std::string& other : dims) {
         if (other == dim) continue;
         (low ? allowed[other].high : allowed[other].low) = base.at(other);
@@ -161,7 +161,7 @@ void shrink(const std::vector<std::string>& dims, const Sizes& base, const Works
   }
 }
 
-/// Takes large sizes away until the kernel works with the largest of all dims at once.
+/// Removes large sizes until the kernel works with the largest of all dims at once.
 void lower_largest(const std::vector<std::string>& dims, const Sizes& base, const Works& works,
                    std::map<std::string, Allowed>& allowed) {
   constexpr size_t kRoundsMax = 8, kValuesMin = 3;
@@ -198,7 +198,7 @@ std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dim
                                            {{5, 300}, {37, 130}, {11, 67}},
                                            {{5, 288}, {37, 32}, {130, 96}},
                                            {{288, 5}, {32, 37}, {96, 130}},
-                                           // Squares of one of them fit a trial, too.
+                                           // A square of one of them also fits a trial.
                                            {{3, 32}, {6, 16}, {2, 48}},
                                            {{32, 3}, {16, 6}, {48, 2}},
                                            {{96, 160}, {224, 32}, {64, 288}},
@@ -260,7 +260,7 @@ std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dim
   const bool any = std::ranges::any_of(
       tiles, [](const auto& tile) { return tile.second >= kLargeTile && tile.second <= kTileMax; });
   if (!any || dims.size() < 2 || dims.size() > 4) return {};
-  // Tiles of each dim, and steps of 16 of the others; no two products are the same.
+  // Multiples of the tile for each dim, and of 16 for the others; no two products are equal.
   static constexpr int64_t kTiles[][2] = {{1, 2}, {2, 1}, {1, 3}};
   static constexpr int64_t kSteps[][2] = {{2, 3}, {1, 4}, {1, 2}};
   std::vector<Sizes> together;

@@ -1,4 +1,4 @@
-// Sizes to try a kernel with, and what the ones that work have in common.
+// Generates the sizes for trying a kernel, and describes the sizes that work.
 #pragma once
 
 #include <functional>
@@ -10,29 +10,29 @@
 
 namespace gpuemu::cli {
 
-/// Sets of sizes from which shapes can be told: odd ones, multiples of 32, powers of two, small
-/// ones in many orders. Those that belong together stand together.
+/// Returns sets of sizes from which shapes can be determined: odd ones, multiples of 32, powers of
+/// two, small ones in many orders. Sets of one kind are grouped.
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims);
 
-/// The same for a kernel whose blocks work on large tiles: multiples of the tile for dims that
-/// `tiles` names, of 16 for the others. Empty where no tile is large.
+/// Returns the same for a kernel whose blocks work on large tiles: multiples of the tile for dims
+/// in `tiles`, of 16 for the others. Empty if no tile is large.
 std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,
                                              const std::map<std::string, int64_t>& tiles);
 
-/// The tile of each dim that a grid rounds up: 16 of "cdiv(n, 16)".
+/// Returns the tile of each dim that a grid rounds up: 16 for "cdiv(n, 16)".
 std::map<std::string, int64_t> tiles_of(const std::vector<std::string>& grid);
 
-/// What sizes divide others by: 32 for n of "tiles" -> "cdiv(n, 32)" and of "n / 32".
+/// Returns the divisors of sizes: 32 for n in "tiles" -> "cdiv(n, 32)" and in "n / 32".
 std::map<std::string, int64_t> divisors_of(const std::map<std::string, std::string>& follows);
 
-/// The value of each dim in gpuemu.toml: "[1, 300]", "{ range = [32, 1024], multiple_of = 32 }",
-/// "[48, 64, 100]" or "64". `works` says whether a kernel works with these sizes; it works with
-/// `base`. Sizes that are not `meant` are not tried; of dims with a number in `steps` its multiples
-/// are tried, too, and sizes behind them.
+/// Determines the value of each dim in gpuemu.toml: "[1, 300]", "{ range = [32, 1024], multiple_of
+/// = 32 }", "[48, 64, 100]" or "64". `works` returns whether a kernel works with these sizes; it
+/// works with `base`. Sizes that are not `meant` are not tried; for dims with a number in `steps`,
+/// its multiples and the sizes after them are tried, too.
 using Works = std::function<bool(const Sizes& sizes)>;
 struct AllowedSizes {
   std::map<std::string, std::string> values;  ///< By dim.
-  /// By dim whose values leave some between them out: one of those, with which it does not work.
+  /// For dims whose values leave out some in between: one of those, with which the kernel fails.
   std::map<std::string, int64_t> refused;
 };
 AllowedSizes allowed_sizes(

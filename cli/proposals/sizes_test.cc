@@ -1,4 +1,4 @@
-// Sizes that kernels are tried with, and what gpuemu.toml says of those that work.
+// Tests the sizes for trying kernels, and the description of those that work.
 #include "cli/proposals/sizes.h"
 
 #include <functional>
@@ -76,11 +76,11 @@ TEST(AllowedSizes, TellsRangesMultiplesAndPowersApart) {
   EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 48 || n == 100; }), "[48, 64, 100]");
   EXPECT_EQ(text(64, [](int64_t n) { return n == 64 || n == 256; }), "{ values = [64, 256] }");
   EXPECT_EQ(text(64, [](int64_t n) { return n == 64; }), "64");
-  // A size between those that work, and none where all do.
+  // Returns a size between those that work, and none if all work.
   const auto some =
       allowed_sizes(dims, {{"n", 64}}, [](const Sizes& at) { return at.at("n") % 4 == 0; });
   EXPECT_EQ(some.refused.at("n"), 5);
-  // Tiles of 48, which the usual sizes have once.
+  // Tiles of 48, which occurs only once in the usual sizes.
   const auto tiles = allowed_sizes(
       {"a", "b", "c", "n"}, {{"a", 2}, {"b", 2}, {"c", 2}, {"n", 48}},
       [](const Sizes& at) { return at.at("n") % 48 == 0; }, [](const Sizes&) { return true; },

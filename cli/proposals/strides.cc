@@ -10,8 +10,7 @@
 namespace gpuemu::cli {
 namespace {
 
-// Multiples of what a wide load needs. Rows may overlap: how far the last one reaches is all that
-// counts.
+// Multiples of what a wide load needs. Rows may overlap: only the end of the last one counts.
 constexpr int64_t kNear = 16, kFar = 48;
 constexpr size_t kReaches = 4;
 
@@ -20,7 +19,7 @@ bool is_stride(const ProposedParam& param) {
   return param.role == ParamRole::Dim && RE2::FullMatch(param.name, kName);
 }
 
-/// What one launch says of its strides.
+/// Determines the strides of one launch.
 class Strides {
  public:
   Strides(Probe& probe, std::string entry, const ProposedKernel& kernel)
@@ -32,10 +31,10 @@ class Strides {
 
   bool has_any() const { return !open_.empty(); }
 
-  /// False where none of them could be told.
+  /// Returns false if none could be determined.
   bool find(const std::vector<Sizes>& tries) {
     const size_t all = open_.size();
-    // A stride without a value yet is 0: all rows lie at the same address.
+    // A stride without a value yet is 0: all rows are at the same address.
     for (const std::string& name : open_) kernel_.follows[name] = "0";
     for (size_t round = 0; round < all && !open_.empty(); ++round) {
       const size_t before = open_.size();
@@ -49,8 +48,8 @@ class Strides {
   std::map<std::string, std::string> take() { return std::move(kernel_.follows); }
 
  private:
-  /// The value of the stride with which rows lie right behind each other: from how far a tensor
-  /// reaches at two strides follow the number of rows and the length of one.
+  /// Finds the value of the stride for adjacent rows: the number of rows and their length follow
+  /// from how far a tensor is accessed at two strides.
   bool settle(const std::string& name, const std::vector<Sizes>& tries) {
     std::map<std::string, std::vector<Reach>> rows;
     size_t seen = 0;
@@ -88,7 +87,7 @@ class Strides {
     if (length > 0) rows[tensor].push_back({sizes, static_cast<uint64_t>(length)});
   }
 
-  /// Whether it is made of dims and numbers alone.
+  /// Returns whether it consists of dims and numbers only.
   bool is_product(const std::vector<std::string>& shape) const {
     const std::vector<std::string> dims = kernel_.dims();
     return std::ranges::all_of(shape, [&](const std::string& factor) {

@@ -1,4 +1,4 @@
-// Sizes that say how far apart rows lie.
+// Finds sizes that are the distance between rows.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace gpuemu::cli {
 
-/// Adds to `kernel.follows` each stride or pitch whose value follows from dims where rows lie right
-/// behind each other: "row_stride" -> "heads * head_size". False where there is none.
+/// Adds to `kernel.follows` each stride or pitch that can be computed from dims if rows are
+/// adjacent: "row_stride" -> "heads * head_size". Returns false if there is none.
 bool find_strides(Probe& probe, const std::string& entry, ProposedKernel& kernel);
 
 }  // namespace gpuemu::cli

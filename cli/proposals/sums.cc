@@ -17,7 +17,7 @@ std::string sum_length(const ProposedKernel& kernel) {
         R"(for\s*\(([^;]*);[^;]*<\s*(?:min\s*\(\s*)?)" + RE2::QuoteMeta(dim.written) + R"(\b)";
     std::string begin;
     if (!RE2::PartialMatch(kernel.body, pattern, &begin)) continue;
-    // A walk over the grid adds nothing up where the output has the dim.
+    // A loop over the grid sums nothing if the output has the dim.
     if (any.empty() && begin.find("blockIdx") == std::string::npos) any = dim.name;
     const bool in_output = std::ranges::any_of(kernel.params, [&](const ProposedParam& out) {
       return (out.role == ParamRole::Output || out.role == ParamRole::InOut) &&

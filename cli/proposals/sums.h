@@ -1,4 +1,4 @@
-// What the text of a kernel says of its sums: how long they are, and whether their order is fixed.
+// Finds the sums in a kernel's text: their length, and whether their order is fixed.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace gpuemu::cli {
 
-/// Length of the longest sum: the dims that loops run over while they add up, and that no output
-/// has. "" for none.
+/// Returns the length of the longest sum: the dims over which accumulating loops run, and that no
+/// output has. "" for none.
 std::string sum_length(const ProposedKernel& kernel);
 
-/// Whether it adds floats with atomics, in no fixed order.
+/// Returns whether it adds floats with atomics, in no fixed order.
 bool adds_floats(const ProposedKernel& kernel);
 
 }  // namespace gpuemu::cli

@@ -15,10 +15,10 @@
 namespace gpuemu::cli {
 namespace {
 
-// Elements of each tensor while its shape is not known.
+// Elements of each tensor while its shape is unknown.
 constexpr uint64_t kRoomElements = uint64_t{1} << 16;
 constexpr int64_t kTrialThreadsMax = int64_t{1} << 20;
-// A test runs each case several times with all checks: it takes a second or so then.
+// A test runs each case several times with all checks; this limits it to about a second.
 constexpr uint64_t kInstructionsMax = 50'000'000;
 
 DType dtype_of(const ProposedKernel& kernel, const std::string& name) {
@@ -28,18 +28,18 @@ DType dtype_of(const ProposedKernel& kernel, const std::string& name) {
   return dtype_from_alias(plain).value_or(DType::Float32);
 }
 
-/// The first number of "[0.5, 0.25]".
+/// Returns the first number of "[0.5, 0.25]".
 double first_value(const std::string& values) {
   return values.size() > 1 ? std::strtod(values.c_str() + 1, nullptr) : 0.5;
 }
 
-/// Behind what a structure has already, at a multiple of its own size.
+/// Appends to the bytes of a structure, at a multiple of the member's size.
 void add_member(const std::vector<std::byte>& member, std::vector<std::byte>& bytes) {
   bytes.resize((bytes.size() + member.size() - 1) / member.size() * member.size());
   bytes.insert(bytes.end(), member.begin(), member.end());
 }
 
-/// One element of what the tensor holds before the launch; empty where that is not known.
+/// Returns one element of the tensor's content before the launch; empty if unknown.
 std::vector<std::byte> fill_of(const ProposedParam& param, DType dtype) {
   if (param.init.empty()) return {};
   TensorSpec spec{.name = param.name, .shape = {}, .dtype = param.dtype};
@@ -62,7 +62,7 @@ uint64_t behind_last(const std::vector<bool>& changed) {
   return static_cast<uint64_t>(changed.rend() - last);
 }
 
-/// Products of some of the sizes, in order: what tensors have most often.
+/// Returns products of some of the sizes, in order: the most frequent sizes of tensors.
 std::vector<uint64_t> products_of(const Sizes& sizes) {
   std::set<uint64_t> products = {1};
   for (const auto& [dim, size] : sizes) {
@@ -75,7 +75,7 @@ std::vector<uint64_t> products_of(const Sizes& sizes) {
   return {products.begin(), products.end()};
 }
 
-/// The least number of elements with which a kernel fits. `likely` is tried first.
+/// Returns the smallest number of elements with which a kernel fits. Tries `likely` first.
 template <typename Fits>
 uint64_t least_room(const std::vector<uint64_t>& likely, const Fits& fits) {
   const auto enough = std::partition_point(likely.begin(), likely.end(),
@@ -141,7 +141,7 @@ std::optional<ProbeCall> Trial::call(const Sizes& dims) const {
     if (!bytes || *bytes < 0 || *bytes > (1 << 20)) return std::nullopt;
     made.shape.dynamic_shared_bytes = static_cast<uint32_t>(*bytes);
   }
-  std::string group;  // The structure that the last argument is.
+  std::string group;  // The structure of the last argument.
   std::vector<size_t> alignments;
   for (const ProposedParam& param : kernel_.params) {
     ProbeArg arg;
@@ -191,7 +191,7 @@ std::optional<ProbeSeen> Trial::run(const ProbeCall& call, std::string* problem)
 bool Trial::runs(const Sizes& sizes, std::string& problem) {
   auto made = call(sizes);
   if (!made) return false;
-  // A sum of zeros may be what an output holds already.
+  // A sum of zeros may equal what an output already holds.
   for (const int64_t index : {0, 1}) {
     for (ProbeTensor& tensor : made->tensors) tensor.index = index;
     bool changes = false;
@@ -213,8 +213,8 @@ bool Trial::add_changes(const ProbeCall& call, uint32_t salts,
                         std::vector<std::vector<bool>>& changed, std::string* problem) {
   if (!add_changes_with(call, salts, changed, problem)) return false;
   if (std::ranges::any_of(changed, is_filled)) return true;
-  // Integers of 0 may change nothing, as where they are added to what is there. Ones go into one
-  // tensor at first, since another one may hold indices, and then into all.
+  // Integers of 0 may change nothing, for example if they are added to the old value. First sets
+  // one tensor to 1, since another one may hold indices, and then all.
   const auto is_zero = [](const ProbeTensor& tensor) {
     return !is_float(tensor.dtype) && !tensor.is_varied && tensor.spread == 0 && tensor.index == 0;
   };
@@ -264,10 +264,10 @@ std::optional<Extents> Trial::extents(const Sizes& sizes, const Indices& indices
   for (size_t i = 0; i < changed.size(); ++i) {
     out.written[made->tensors[i].name] = behind_last(changed[i]);
   }
-  // The least memory with which every access is inside of it, whatever becomes of the value.
+  // Finds the smallest memory that contains every access, whatever happens to the values.
   const std::vector<uint64_t> likely = products_of(sizes);
   made->wants_changes = false;
-  // All true, then all false: which tensor is read may depend on it.
+  // All true, then all false: which tensor is read may depend on them.
   const bool has_bools =
       std::ranges::find(made->tensors, DType::Bool, &ProbeTensor::dtype) != made->tensors.end();
   for (ProbeTensor& tensor : made->tensors) {

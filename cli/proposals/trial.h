@@ -1,4 +1,4 @@
-// One way of launching a proposed kernel, with sizes put in: what it does on the emulator.
+// Runs one proposed launch with given sizes on the emulator.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@
 
 namespace gpuemu::cli {
 
-/// How far each tensor is accessed, and which of that changes, by its name.
+/// By tensor name: how far it is accessed, and how far it is written.
 struct Extents {
   std::map<std::string, uint64_t> accessed, written;
   uint64_t of(const std::string& tensor) const;
@@ -26,30 +26,30 @@ class Trial {
   Trial(Probe& probe, std::string entry, const ProposedKernel& kernel, const ProposedLaunch& launch)
       : probe_(probe), entry_(std::move(entry)), kernel_(kernel), launch_(launch) {}
 
-  /// Sizes with which the launch does something and nothing goes wrong, in tensors that are larger
-  /// than needed. `problem` says what goes wrong.
+  /// Returns whether the launch has an effect and nothing fails with these sizes, in tensors that
+  /// are larger than needed. Sets `problem` to the failure.
   bool runs(const Sizes& sizes, std::string& problem);
-  /// Nothing where it does not run.
+  /// Returns nothing if it does not run.
   std::optional<Extents> extents(const Sizes& sizes, const Indices& indices);
-  /// With tensors of exactly the kernel's shapes: nothing goes wrong, each output is written to its
-  /// last element, and it takes no longer than a case of a test should.
+  /// Returns whether it works with tensors of exactly the kernel's shapes: nothing fails, each
+  /// output is written up to its last element, and it takes no longer than a test case should.
   bool fits(const Sizes& sizes) { return misfit(sizes).empty(); }
-  /// Why it does not fit; "" where it does.
+  /// Returns why it does not fit; "" if it does.
   std::string misfit(const Sizes& sizes);
-  /// Tensors of which elements are used before anything is written there, and those written in
-  /// part.
+  /// Finds tensors with elements that are used before they are written, and those that are written
+  /// only in part.
   void find_roles(const Sizes& sizes, std::map<std::string, bool>& read_first,
                   std::map<std::string, bool>& partly);
-  /// The value of an expression of gpuemu.toml; nothing where it has none.
+  /// Returns the value of an expression of gpuemu.toml; nothing if it has none.
   static std::optional<int64_t> value_of(const std::string& text, const Sizes& sizes);
 
  private:
   std::optional<ProbeCall> call(const Sizes& dims) const;
-  /// Runs it with several values, and adds the elements that changed. False where it goes wrong.
-  /// `problem` is then what.
+  /// Runs it with several values, and adds the elements that changed. Returns false if it fails;
+  /// `problem` then says how.
   bool add_changes(const ProbeCall& call, uint32_t salts, std::vector<std::vector<bool>>& changed,
                    std::string* problem = nullptr);
-  /// The same with these integers alone.
+  /// Does the same with only these integers.
   bool add_changes_with(ProbeCall call, uint32_t salts, std::vector<std::vector<bool>>& changed,
                         std::string* problem = nullptr);
   std::optional<ProbeSeen> run(const ProbeCall& call, std::string* problem = nullptr);

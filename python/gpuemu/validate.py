@@ -1,5 +1,5 @@
-"""The names that programs import from gpuemu.validate, defined in gpuemu.blocks. Loaded with the package, because a function of
-the package has the same name; so it imports nothing itself."""
+"""The names that programs import from gpuemu.validate; gpuemu.check.blocks defines them. Loaded with the package, because a
+function of the package has the same name; so it imports nothing itself."""
 
 from __future__ import annotations
 
