@@ -109,7 +109,7 @@ void look_at_python(const fs::path& path, const std::string& name, FoundFiles& f
   }
 }
 
-/// Sorted, and no more of each than a person would look through.
+/// Sorts the lists, and shortens each to what a person would read.
 void keep_most(FoundFiles& found) {
   for (std::vector<std::string>* list : {&found.cuda, &found.ptx, &found.headers}) {
     std::ranges::sort(*list);

@@ -111,7 +111,7 @@ std::string determinism_text(const ProposedKernel& kernel) {
 std::string kernel_text(const ProposedKernel& kernel) {
   std::vector<std::string> inputs, outputs, scratch, dims, attrs, args;
   size_t tensors = 0;
-  std::string group;  // The structure that the last argument is.
+  std::string group;  // The structure of the last argument.
   for (const ProposedParam& param : kernel.params) {
     const bool tensor = param.role == ParamRole::Input || param.role == ParamRole::Output ||
                         param.role == ParamRole::InOut;

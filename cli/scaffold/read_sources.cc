@@ -104,7 +104,7 @@ class Reader {
     if (!proposed.empty()) try_all(path, std::move(proposed));
   }
 
-  /// Whether the header has kernels, and no source that was read includes it.
+  /// Returns whether the header has kernels, and no source that was read includes it.
   bool is_source(const std::string& header) const {
     std::error_code failed;
     const fs::path path = files_.folder / header;
@@ -175,7 +175,7 @@ class Reader {
     for (const ProposedKernel& kernel : proposed) entries.push_back(instance_of(kernel));
     const auto together = compiled(path, entries);
     if (!together && proposed.size() > 1) {
-      // What is wrong beside the kernels is so for each of them.
+      // A fault outside the kernels affects all of them.
       const auto plain = compiled(path, {});
       if (!plain) {
         for (const ProposedKernel& kernel : proposed) leave_out(kernel, plain.error());
@@ -204,7 +204,7 @@ class Reader {
   std::vector<HostLaunch> launches_;
   std::set<std::string> seen_;
   std::set<std::string> included_;
-  std::map<std::string, std::string> missing_;  ///< By path: what missing_header() says.
+  std::map<std::string, std::string> missing_;  ///< By path: the result of missing_header().
   SourceKernels out_;
 };
 
@@ -236,7 +236,7 @@ SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
     if (!progress(file, "")) return reader.take();
     reader.read(file);
   }
-  // A library of headers has no source that includes them.
+  // Headers of a header-only library are included by no source.
   for (const std::string& file : files.headers) {
     if (!file.ends_with(".cuh") || !reader.is_source(file)) continue;
     if (!progress(file, "")) break;

@@ -13,12 +13,12 @@ namespace gpuemu::cli {
 
 /// A kernel or a file that is left out, and what to do about it.
 struct LeftOut {
-  std::string file, kernel;  ///< No kernel: the whole file.
+  std::string file, kernel;  ///< If `kernel` is empty, the whole file is left out.
   std::string why;
 };
 
-/// Those that stand beside each other and have one reason, in the words of one line: "k.cu: tiled
-/// is left out: ...", "k.cu: first, second and 9 more are left out: ...".
+/// Returns one line for each group of adjacent entries with the same reason: "k.cu: tiled is left
+/// out: ...", "k.cu: first, second and 9 more are left out: ...".
 std::vector<std::string> told(const std::vector<LeftOut>& left_out);
 
 struct SourceKernels {
@@ -34,8 +34,8 @@ struct SourceFiles {
   std::vector<std::string> include_dirs;  ///< Absolute folders that the user gave.
 };
 
-/// Told which file is looked at, and then which kernel of it; "" while it is compiled. Stops the
-/// work where it returns false: what was found until then counts.
+/// Called with the file that is being read, and then with each of its kernels; "" while the file is
+/// compiled. Returns false to stop the work: results until then are kept.
 using Progress = std::function<bool(const std::string& file, const std::string& kernel)>;
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress);
 

@@ -1,4 +1,5 @@
-// How much of the last second something was busy. Knows no clock: the time is an argument.
+// Measures for which share of the last second something was busy. Uses no clock: the time is an
+// argument.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ class BusyMeter {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kWindow{1};
 
-  /// One more of what keeps it busy, and one less.
+  /// Counts one more running task; end() counts one less.
   void begin(Clock::time_point now) {
     if (running_++ == 0) since_ = now;
   }
@@ -23,7 +24,7 @@ class BusyMeter {
     forget(now);
     past_.push_back({since_, now});
   }
-  /// From 0 to 1.
+  /// Returns the share, from 0 to 1.
   double share(Clock::time_point now) const {
     const Clock::time_point from = now - kWindow;
     Clock::duration busy{0};
@@ -37,7 +38,7 @@ class BusyMeter {
  private:
   void forget(Clock::time_point now) {
     while (!past_.empty() && past_.front().second < now - kWindow) past_.pop_front();
-    constexpr size_t kKeptMax = 4096;  // More than cases begin and end in a second.
+    constexpr size_t kKeptMax = 4096;  // More than the cases that begin and end in a second.
     if (past_.size() >= kKeptMax) past_.pop_front();
   }
 

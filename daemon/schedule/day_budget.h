@@ -1,4 +1,4 @@
-// Device time that a user may have in a day.
+// The device time that a user may use in a day.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace gpuemu {
 
-/// Begins anew at midnight, UTC. Thread-safe.
+/// Starts again at midnight, UTC. Thread-safe.
 class DayBudget {
  public:
-  /// How much was used in a day, which is counted from 1970 on.
+  /// The time used in a day; days are counted from 1970.
   struct Use {
     int64_t day = 0, used_us = 0;
   };
@@ -19,8 +19,8 @@ class DayBudget {
   DayBudget(std::string user, double seconds);
   const std::string& user() const { return user_; }
   void add(int64_t microseconds);
-  /// "user NAME: 60 s of device time are used up for today (device_seconds_per_day), renewed at
-  /// 2026-01-02 00:00 UTC"; nothing while there is some.
+  /// Returns "user NAME: 60 s of device time are used up for today (device_seconds_per_day),
+  /// renewed at 2026-01-02 00:00 UTC"; nothing while time is left.
   std::optional<std::string> used_up();
   Use use();
   /// Continues a day that an earlier daemon counted.

@@ -30,9 +30,9 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& variant) {
   options.worker.backend = variant.backend;
   if (!variant.contraction.empty()) options.worker.contraction = variant.contraction;
   options.worker.contraction_seed = variant.contraction_seed;
-  // A case that asks for a second opinion has its own lane meanwhile.
+  // A case that needs a second opinion keeps its own lane meanwhile.
   if (variant.within_case || variant.backend != own_backend()) options.gate = nullptr;
-  // Cases on a GPU are few and one after the other; the emulator may use every core.
+  // Cases on a GPU are few and run one after the other; the emulator may use every core.
   options.devices = 1;
   options.slots_per_worker = 1;
   options.count =

@@ -1,5 +1,5 @@
-// Slots that are not a daemon's own: of the other backend, or with arithmetic compiled in another
-// way. A second opinion about a case comes from them. Made when they are first asked for.
+// Slots in addition to a daemon's own: of the other backend, or with arithmetic compiled in another
+// way. They give a second opinion about a case. Created at their first use.
 #pragma once
 
 #include <compare>
@@ -15,27 +15,28 @@ namespace gpuemu {
 
 struct SlotVariant {
   std::string backend;
-  std::string contraction;  ///< "": as the daemon's own slots have it.
+  std::string contraction;  ///< "" for that of the daemon's own slots.
   uint64_t contraction_seed = 0;
-  bool within_case = false;  ///< For a case that keeps its own lane meanwhile: waits for none.
+  /// For a case that keeps its own lane meanwhile: does not wait for another lane.
+  bool within_case = false;
   auto operator<=>(const SlotVariant&) const = default;
 };
 
 /// Thread-safe.
 class ExtraSlots {
  public:
-  /// `own` is what the daemon's slots were made with; `backends` those that this machine has.
+  /// `own` are the options of the daemon's slots; `backends` are those of this machine.
   ExtraSlots(SlotPoolOptions own, std::vector<std::string> backends)
       : own_(std::move(own)), backends_(std::move(backends)) {}
 
   const std::string& own_backend() const { return own_.worker.backend; }
-  /// The one that could contradict the own one; "" where there is none.
+  /// Returns the backend that could contradict the daemon's own; "" if there is none.
   std::string other_backend() const;
-  /// Unavailable for a backend that this machine does not have.
+  /// Returns Unavailable for a backend that this machine does not have.
   Result<SlotPool*> get(const SlotVariant& variant);
-  /// The pools that get() has made so far.
+  /// Returns the pools that get() has created so far.
   std::vector<const SlotPool*> pools() const;
-  /// Ends all waiting, now and later; makes no more slots.
+  /// Ends all waiting, now and later; creates no more slots.
   void shutdown();
 
  private:

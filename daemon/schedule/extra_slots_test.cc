@@ -25,7 +25,7 @@ SlotPoolOptions own_slots() {
   return own;
 }
 
-/// The words with which the worker of one of its slots was started.
+/// Returns the arguments with which the worker of one of its slots was started.
 std::vector<std::string> started_with(SlotPool& pool) {
   auto lease = pool.acquire(nullptr);
   EXPECT_TRUE(lease && (*lease)->worker.properties());
@@ -93,8 +93,8 @@ LaneClaim claim_in(uint64_t session) {
       std::make_shared<LaneSession>(session, fmt::format("s{}", session)), Urgency::Batch);
 }
 
-/// As a case has it that looks at its products without fusing them: it holds its own lane, and
-/// others hold all slots that fuse nothing.
+/// Such a case runs its products without fusing them: it holds its own lane, and others hold all
+/// slots that fuse nothing.
 TEST(ExtraSlots, ACaseThatIsCancelledDoesNotWaitForASlotWithinIt) {
   const auto own = SlotPool::create(own_slots());
   ASSERT_TRUE(own);

@@ -6,7 +6,8 @@
 namespace gpuemu {
 namespace {
 
-/// The least of what others than `own` have used and have work; `otherwise` where none has.
+/// Returns the smallest used time of the entries other than `own` that have work; `otherwise` if
+/// none has.
 template <typename Shares>
 double least_of_others(const Shares& shares, const void* own, double otherwise) {
   double least = std::numeric_limits<double>::infinity();
@@ -18,7 +19,7 @@ double least_of_others(const Shares& shares, const void* own, double otherwise) 
 
 }  // namespace
 
-/// A session saves up no time while it has nothing to run.
+/// A session accumulates no credit while it has nothing to run.
 FairQueue::Session& FairQueue::begin_waiting(const Place& place, Time now, bool goes_on) {
   if (!sessions_.contains(place.session)) forget_idle(now);
   Session& session = sessions_[place.session];
@@ -78,7 +79,7 @@ std::optional<FairQueue::Ticket> FairQueue::next_among(Time now, const HasRoom& 
                                                        bool only_interactive) const {
   std::optional<Ticket> found;
   double least = std::numeric_limits<double>::infinity();
-  // In the order of their opening: the first of equal ones is kept.
+  // In the order in which they were opened; the first of equal ones wins.
   for (const auto& [number, session] : sessions_) {
     if (session.waiting == 0 || session.used >= least) continue;
     if (only_interactive && !is_within_budget(session, now)) continue;
@@ -104,7 +105,8 @@ void FairQueue::serve(Ticket ticket, Time now, const HasRoom& has_room) {
     session.interactive_running[ticket] = now;
   } else {
     clock_ = std::max(clock_, session.used);
-    // One that has no room does not wait for a lane: it saves up no time either.
+    // A session whose groups have no room does not wait for a lane, so it accumulates no credit
+    // either.
     for (auto& [number, other] : sessions_) {
       if (other.waiting > 0 && other.used < session.used && !next_of(other, has_room, false)) {
         other.used = session.used;
@@ -118,7 +120,8 @@ void FairQueue::serve(Ticket ticket, Time now, const HasRoom& has_room) {
   ++session.groups.at(place.group).running;
 }
 
-/// Takes it from those that wait; its job, when it has more, goes behind all others of the group.
+/// Removes the case from those that wait; its job, if it has more cases, goes to the end of the
+/// group.
 void FairQueue::drop(const Place& place, Ticket ticket, Time now) {
   Session& session = sessions_.at(place.session);
   Group& group = session.groups.at(place.group);
@@ -162,7 +165,7 @@ void FairQueue::end(Ticket ticket, Time used, Time now) {
   }
 }
 
-/// What it forgets would begin where it stands anyway.
+/// Forgets sessions that would start at the current virtual time anyway.
 void FairQueue::forget_idle(Time now) {
   std::erase_if(sessions_, [&](const auto& one) {
     const Session& session = one.second;

@@ -1,4 +1,4 @@
-// Decides whose case is next when a lane is free. Knows no clock and no threads: the time is an
+// Decides whose case is next when a lane is free. Uses no clock and no threads: the time is an
 // argument.
 #pragma once
 
@@ -17,40 +17,41 @@ namespace gpuemu {
 inline constexpr std::chrono::microseconds kInteractiveBudget{2'000'000};
 inline constexpr std::chrono::microseconds kInteractiveWindow{10'000'000};
 
-/// A session whose cases run and of which none waits for no longer than this has not paused: its
-/// next one is being drawn.
+/// A session with running cases whose next case arrives within this time has not paused: the case
+/// was being drawn.
 inline constexpr std::chrono::microseconds kNoPause{100'000};
 
 /// Weighted fair queueing: a case adds its time / weight to the virtual time of its session, and
-/// the session with the least is next. Within a session the groups share alike, within a group the
-/// jobs take turns. Not thread-safe.
+/// the session with the smallest virtual time is next. The groups of a session get equal shares,
+/// and the jobs of a group take turns. Not thread-safe.
 class FairQueue {
  public:
   using Time = std::chrono::microseconds;
   using Ticket = uint64_t;
 
   struct Place {
-    uint64_t session = 0;  ///< In the order of their opening.
-    double weight = 1;     ///< Counts from now on for all of the session.
-    uint64_t group = 0;    ///< Where it can run.
+    uint64_t session = 0;  ///< In the order in which sessions were opened.
+    double weight = 1;     ///< Applies from now on to the whole session.
+    uint64_t group = 0;    ///< The slots that can run it.
     uint64_t job = 0;
     Urgency urgency = Urgency::Batch;
   };
 
-  /// `goes_on`: in the place of a case that has just ended, so that it has not paused.
+  /// Adds a waiting case. `goes_on`: it replaces a case that has just ended, so the session has not
+  /// paused.
   Ticket enter(const Place& place, Time now, bool goes_on = false);
-  /// What is served next of the groups that have room.
+  /// Returns the next case to serve, of the groups that have room.
   std::optional<Ticket> next(Time now, const std::function<bool(uint64_t group)>& has_room) const;
-  /// Gives the lane to what next() named.
+  /// Gives the lane to the case that next() returned.
   void serve(Ticket ticket, Time now, const std::function<bool(uint64_t group)>& has_room);
-  /// Gives up waiting.
+  /// Stops waiting.
   void leave(Ticket ticket, Time now);
-  /// The case that was served has ended and held its lane for `used`.
+  /// Ends a served case that held its lane for `used`.
   void end(Ticket ticket, Time used, Time now);
 
   uint64_t group_of(Ticket ticket) const;
   size_t waiting() const { return waiting_; }
-  /// The sessions that it remembers, for tests.
+  /// Number of remembered sessions, for tests.
   size_t sessions() const { return sessions_.size(); }
 
  private:
@@ -59,20 +60,20 @@ class FairQueue {
     Urgency urgency = Urgency::Batch;
   };
   struct Group {
-    double used = 0;  ///< Virtual.
+    double used = 0;  ///< Virtual time.
     size_t running = 0;
     Time emptied{0};
     std::map<uint64_t, Job> jobs;
-    std::deque<uint64_t> turns;  ///< Each of jobs once.
+    std::deque<uint64_t> turns;  ///< Each job once.
     bool is_idle() const { return running == 0 && jobs.empty(); }
   };
   struct Session {
     double used = 0;  ///< Virtual time.
     double weight = 1;
     size_t waiting = 0, running = 0;
-    Time emptied{0};  ///< When the last one that waited was served or left.
+    Time emptied{0};  ///< When its last waiting case was served or left.
     std::map<uint64_t, Group> groups;
-    std::deque<std::pair<Time, Time>> interactive;  ///< When a case ended, and what it used.
+    std::deque<std::pair<Time, Time>> interactive;  ///< When a case ended, and the time it used.
     std::map<Ticket, Time> interactive_running;     ///< When it began.
     bool is_idle() const { return waiting == 0 && running == 0; }
   };
@@ -91,12 +92,12 @@ class FairQueue {
   void forget_idle(Time now);
 
   std::map<uint64_t, Session> sessions_;
-  std::map<Ticket, Served> places_;  ///< Waiting and running.
+  std::map<Ticket, Served> places_;  ///< Waiting and running cases.
   Ticket last_ = 0;
   size_t waiting_ = 0;
   size_t running_ = 0;
-  /// Where a session begins that nobody else waits beside: virtual time of the last one that was
-  /// served as batch, or the most that anybody had used when nothing ran.
+  /// The virtual time at which a session starts if no other session waits: that of the last case
+  /// served as batch, or the largest used time when nothing ran.
   double clock_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The queue on simulated time: lanes that free themselves, sessions that always have work.
+// Tests the queue on simulated time, with sessions that always have work.
 #include "daemon/schedule/fair_queue.h"
 
 #include <algorithm>
@@ -18,12 +18,12 @@ constexpr Time kSecond{1'000'000};
 
 bool everywhere(uint64_t) { return true; }
 
-/// Lanes on simulated time, of which each takes what the queue says.
+/// Lanes on simulated time; each takes the case that the queue selects.
 class Machine {
  public:
   explicit Machine(size_t lanes) : free_(lanes) {}
 
-  /// Waits from now on for a case that takes `length`; `again` is called when it begins.
+  /// Adds a waiting case that takes `length`; `again` is called when it begins.
   void add(const FairQueue::Place& place, Time length, std::function<void()> again = {}) {
     waiting_[queue.enter(place, now)] = {place, length, std::move(again)};
   }
@@ -39,7 +39,7 @@ class Machine {
       if (one.again) one.again();
     }
   }
-  /// Until something ends. False when nothing runs.
+  /// Runs until a case ends. Returns false if nothing runs.
   bool step() {
     begin_all();
     if (running_.empty()) return false;
@@ -60,7 +60,7 @@ class Machine {
   FairQueue queue;
   Time now{0};
   std::map<uint64_t, Time> used;
-  std::string order;  ///< Who began, 'a' for session 0.
+  std::string order;  ///< Sessions in the order in which their cases began; 'a' is session 0.
 
  private:
   struct Case {
@@ -73,8 +73,7 @@ class Machine {
   std::multimap<Time, std::pair<FairQueue::Ticket, Case>> running_;
 };
 
-/// Sessions 1, 2, ... with these weights, each of which always has as many cases waiting as there
-/// are lanes.
+/// Sessions 1, 2, ... with these weights, each with as many waiting cases as there are lanes.
 class Backlog {
  public:
   Backlog(size_t lanes, std::vector<double> weights, std::vector<Time> longest, uint64_t seed)
@@ -146,9 +145,8 @@ TEST(FairQueue, TimeIsSharedByWeightWhateverTheLengthsOfCases) {
   }
 }
 
-/// How much more the first of two uses than the second, where each has one more case than there are
-/// lanes and a while passes before an ended one is followed by the next: now and then none of them
-/// waits.
+/// Returns the ratio of the times that two sessions use. Each has one case more than there are
+/// lanes, and its next case arrives a while after one has ended, so that at times neither waits.
 double ratio_of_two_that_draw(const FairQueue::Place& first, const FairQueue::Place& second) {
   constexpr Time kLength{50'000}, kDraw{5'000};
   Machine machine(2);
@@ -179,7 +177,7 @@ TEST(FairQueue, OneThatDrawsItsNextCaseWhileOthersRunHasNotPaused) {
 }
 
 TEST(FairQueue, AGroupThatDrawsItsNextCaseHasNotPausedEither) {
-  // The other group always has a case that waits.
+  // The other group always has a waiting case.
   Machine machine(2);
   std::multimap<Time, int> drawn;
   std::map<uint64_t, int> begun;
@@ -211,7 +209,7 @@ TEST(FairQueue, NothingIsSavedUpWithoutWork) {
   Machine machine(1);
   for (int i = 0; i < 4; ++i) machine.add({.session = 1}, kSecond);
   machine.run_until(2 * kSecond);
-  // It begins where the other one is, not two seconds behind.
+  // It starts at the other session's virtual time, not two seconds before.
   for (int i = 0; i < 4; ++i) machine.add({.session = 2}, kSecond);
   machine.run_until(20 * kSecond);
   EXPECT_EQ(machine.order, "bbbcbccc");
@@ -220,7 +218,7 @@ TEST(FairQueue, NothingIsSavedUpWithoutWork) {
 TEST(FairQueue, OneThatPausesForAMomentKeepsWhatItHasUsed) {
   Machine machine(1);
   machine.add({.session = 1}, 100 * kSecond);
-  machine.run_until(100 * kSecond);  // Nobody waits now.
+  machine.run_until(100 * kSecond);  // Nothing waits now.
   std::function<void(uint64_t)> add = [&](uint64_t session) {
     machine.add({.session = session}, kSecond, [&, session] { add(session); });
   };
@@ -262,7 +260,7 @@ TEST(FairQueue, WhatIsWaitedForGoesFirstUntilItsBudgetIsSpent) {
   machine.run_until(kSecond / 2);
   for (int i = 0; i < 8; ++i) add(1, Urgency::Interactive);
   machine.run_until(5 * kSecond);
-  // 2 s of it at a stretch; then the other one, which has waited, takes turns with it.
+  // 2 s without a break; then the other session, which has waited, takes turns with it.
   EXPECT_EQ(machine.order.substr(0, 5), "abbbb");
   EXPECT_EQ(machine.order[5], 'a') << machine.order;
   machine.run_until(15 * kSecond);
@@ -285,7 +283,7 @@ TEST(FairQueue, OneWithoutRoomLetsOthersPassAndSavesUpNothing) {
     queue.serve(*ticket, now, room);
     queue.end(*ticket, kSecond, now += kSecond);
   }
-  // Three seconds behind, of which none counts: one case of each.
+  // Three seconds behind, which must not count: one case of each is served.
   const auto first = queue.next(now, everywhere);
   ASSERT_EQ(queue.group_of(*first), 1u);
   queue.serve(*first, now, everywhere);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kMicrosecondsPerSecond = 1e6;
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
-// How often somebody who waits for memory looks whether it is still wanted.
+// How often a thread that waits for memory checks if it should stop.
 constexpr std::chrono::milliseconds kEndedLook{100};
 
 uint64_t next_number() {
@@ -74,7 +74,7 @@ Result<MemoryHold> MemoryHold::take(const LaneClaim& claim, uint64_t bytes) {
     claim->stop({LaneStop::Why::LimitReached, *refused});
     return error(ErrorCode::Cancelled, "{}", *refused);
   }
-  return MemoryHold(claim, bytes);  // One that is stopped gets no lane.
+  return MemoryHold(claim, bytes);  // A stopped claim gets no lane.
 }
 
 MemoryHold::~MemoryHold() {
@@ -100,7 +100,7 @@ void LaneUse::stop(LaneStop why) {
     stop_ = why;
     is_stopped_ = true;
     told = std::move(told_);
-    // While the lock is held none of them goes.
+    // None of them is destroyed while the lock is held.
     for (Waker* waker : waiting_at_) waker->wake();
   }
   if (told) told(why);

@@ -1,4 +1,4 @@
-// Who asks for lanes: a session, and of it one request or job.
+// The owners of lanes: sessions, and their requests and jobs.
 #pragma once
 
 #include <atomic>
@@ -17,36 +17,36 @@
 
 namespace gpuemu {
 
-/// What somebody waits for goes first, within a budget.
+/// Interactive: a person waits for the result, so it goes first, within a budget.
 enum class Urgency { Interactive, Batch };
 
-/// A session as lanes see it. Thread-safe.
+/// A session, as far as lanes need it. Thread-safe.
 class LaneSession {
  public:
   LaneSession(uint64_t number, std::string name) : number_(number), name_(std::move(name)) {}
 
-  /// In the order of their opening; 0: of no session.
+  /// In the order in which sessions were opened; 0 if there is no session.
   uint64_t number() const { return number_; }
   const std::string& name() const { return name_; }
 
   std::atomic<double> weight{1};
-  /// How long its cases have held a lane, and how long they may; 0: as long as they like.
+  /// How long its cases have held a lane, and the limit; 0 for no limit.
   std::atomic<int64_t> used_us{0}, limit_us{0};
-  /// Requests and jobs that are not done.
+  /// Number of requests and jobs that are not done.
   std::atomic<size_t> unfinished{0};
 
-  /// A case or op has held a device for so long.
+  /// Adds time for which a case or op held a device.
   void add_used(std::chrono::microseconds used);
 
-  /// What its user may use in a day, in all sessions; null: as much as there is. Set before others
-  /// know the session.
+  /// The budget of its user for a day, shared by all of the user's sessions; null for no limit. Set
+  /// before the session is shared.
   std::shared_ptr<DayBudget> day;
 
-  /// "session NAME: 1 s of device time is used up (time_limit_s)", or that the user's is; nothing
-  /// while there is some.
+  /// Returns "session NAME: 1 s of device time is used up (time_limit_s)", or the message for the
+  /// user's budget; nothing while time is left.
   std::optional<std::string> time_used_up() const;
 
-  /// Device memory that its cases may have; 0: as much as there is.
+  /// Sets the device memory that its cases may use; 0 for no limit.
   void set_memory_limit(uint64_t bytes);
   uint64_t memory_limit() const;
   uint64_t memory_bytes() const;
@@ -70,7 +70,7 @@ struct LaneStop {
   std::string text;
 };
 
-/// Whoever waits is told by it to look again.
+/// Wakes waiting threads, so that they check their conditions again.
 class Waker {
  public:
   virtual ~Waker() = default;
@@ -86,30 +86,31 @@ class LaneUse {
   LaneUse& operator=(const LaneUse&) = delete;
 
   LaneSession& session() const { return *session_; }
-  /// Differs from that of every other.
+  /// Unique.
   uint64_t number() const { return number_; }
   Urgency urgency() const { return urgency_; }
-  /// Whether its work goes on without the client that asked for it.
+  /// Whether its work continues without the client that requested it.
   std::atomic<bool> is_job{false};
-  /// Whether a plan of it ran in the daemon, because there was no worker.
+  /// Whether one of its plans ran in the daemon, because there was no worker.
   std::atomic<bool> ran_inside{false};
 
-  /// Ends its waiting, now and later. The first reason counts.
+  /// Ends its waiting, now and later. Only the first reason is kept.
   void stop(LaneStop why);
   bool is_stopped() const { return is_stopped_; }
-  /// As is_stopped(), for what looks at it while a case runs.
+  /// Like is_stopped(), for code that polls it while a case runs.
   const std::atomic<bool>& stop_flag() const { return is_stopped_; }
-  /// Nothing while it goes on. Stops it where the session's time is used up.
+  /// Returns why it is stopped; nothing otherwise. Stops it if the session's time is used up.
   std::optional<LaneStop> stopped();
-  /// Called once with the reason, at once where it is stopped already; null: nobody is.
+  /// Sets a function that is called once with the reason, immediately if it is already stopped;
+  /// null removes it.
   void on_stop(std::function<void(const LaneStop&)> told);
-  /// Its work is done: it counts no more among the unfinished ones.
+  /// Ends its work: it no longer counts as unfinished.
   void finish();
-  /// Waits for a lane and holds none.
+  /// Returns true if it waits for a lane and holds none.
   bool is_waiting() const { return waits_ > 0 && holds_ == 0; }
   bool is_finished() const { return finished_; }
 
-  /// From before its wait for a lane until after it, so that stop() ends it.
+  /// Lives from before the wait for a lane until after it, so that stop() can end the wait.
   class Wait {
    public:
     Wait(LaneUse& use, Waker& where);
@@ -122,7 +123,7 @@ class LaneUse {
     Waker& where_;
   };
   void hold() { ++holds_; }
-  /// Gives a lane back that it held for so long.
+  /// Returns a lane that was held for this long.
   void release(std::chrono::microseconds used);
 
  private:
@@ -138,14 +139,14 @@ class LaneUse {
   std::vector<Waker*> waiting_at_;
 };
 
-/// Null: of no session, as in tests.
+/// Null for no session, as in tests.
 using LaneClaim = std::shared_ptr<LaneUse>;
 
-/// Device memory of one case, as its session counts it. Gives it back at its end.
+/// The device memory of one case, counted for its session. The destructor releases it.
 class MemoryHold {
  public:
-  /// Cancelled where the session may not have so much, which stops the claim, and where the claim
-  /// is stopped meanwhile.
+  /// Returns Cancelled if the session may not have this much, which stops the claim, or if the
+  /// claim is stopped meanwhile.
   static Result<MemoryHold> take(const LaneClaim& claim, uint64_t bytes);
   MemoryHold(MemoryHold&&) noexcept = default;
   MemoryHold& operator=(MemoryHold&&) = delete;

@@ -15,8 +15,8 @@
 
 namespace gpuemu {
 
-/// Gives each free lane to the session whose turn it is by FairQueue, where the pool of its case
-/// has a free slot. Thread-safe.
+/// Gives each free lane to the session that FairQueue selects, if the pool of its case has a free
+/// slot. Thread-safe.
 class LaneGate : public Waker {
  public:
   using Ticket = FairQueue::Ticket;
@@ -24,12 +24,13 @@ class LaneGate : public Waker {
   /// REQUIRES: lanes > 0.
   explicit LaneGate(size_t lanes) : lanes_(lanes) {}
 
-  /// A pool that takes lanes from here, and how many cases it can run at a time.
+  /// Adds a pool that takes its lanes here; `slots` is the number of cases that it can run at a
+  /// time.
   uint64_t add_pool(size_t slots);
   /// Sets how many more cases the pool may run at a time, on remote workers. All pools share those
   /// workers: the gate gets as many extra lanes as the pool with the most.
   void set_extra(uint64_t pool, size_t slots);
-  /// REQUIRES: nobody waits for it, and no lane is out.
+  /// REQUIRES: no thread waits for the pool, and none of its lanes is held.
   void remove_pool(uint64_t pool);
 
   /// A lane whose case has ended after `used`.
@@ -37,17 +38,17 @@ class LaneGate : public Waker {
     Ticket ticket = 0;
     std::chrono::microseconds used{0};
   };
-  /// Waits for a lane, for a case of this pool. Nothing when `ended()` is true, which it checks
-  /// again after wake(). `before` is given back in the same step: who is the next to be served goes
-  /// on without a pause.
+  /// Waits for a lane, for a case of this pool. Returns nothing when `ended()` is true, which it
+  /// checks again after wake(). `before` is released in the same step, so that its session
+  /// continues without a pause if it is next.
   std::optional<Ticket> enter(uint64_t pool, const LaneClaim& claim,
                               const std::function<bool()>& ended,
                               const std::optional<Held>& before = std::nullopt);
-  /// Gives the lane back that was held for `used`.
+  /// Releases a lane that was held for `used`.
   void leave(Ticket ticket, std::chrono::microseconds used);
   /// Makes all waiting threads check ended() again.
   void wake() override;
-  /// How many wait for a lane of this pool, and of all pools.
+  /// Number of waiting calls, for this pool and for all pools.
   size_t waiting(uint64_t pool) const;
   size_t waiting() const;
 
@@ -71,7 +72,7 @@ class LaneGate : public Waker {
   // Guarded by mutex_:
   FairQueue queue_;
   std::map<uint64_t, Pool> pools_;
-  std::map<Ticket, uint64_t> running_;  ///< Its pool.
+  std::map<Ticket, uint64_t> running_;  ///< The pool of each.
   std::map<Ticket, Waiter*> waiters_;
   uint64_t last_pool_ = 0;
 };

@@ -115,7 +115,7 @@ TEST(LaneGate, PoolsOfTwoProjectsShareIt) {
   EXPECT_TRUE(b->is_waiting() && !a->is_waiting());
   first.reset();
   EXPECT_TRUE(third.get());
-  // One that is cancelled while it waits at the gate gives its slot back.
+  // A call that is cancelled while it waits at the gate releases its slot.
   first.emplace(*(*one)->acquire(a));
   std::atomic<bool> cancel = false;
   auto fourth =
@@ -124,7 +124,7 @@ TEST(LaneGate, PoolsOfTwoProjectsShareIt) {
   cancel = true;
   (*other)->wake();
   EXPECT_EQ(fourth.get(), ErrorCode::Cancelled);
-  // So is one whose session ends.
+  // So does a call whose session ends.
   auto dropped =
       std::async(std::launch::async, [&] { return (*other)->acquire(b).error().message; });
   settle();
@@ -189,10 +189,10 @@ TEST(LaneGate, LanesOfWorkersElsewhereComeAndGo) {
   });
   settle();
   EXPECT_EQ(gate.waiting(pool), 1u);
-  gate.set_extra(pool, 1);  // Who waits gets it at once.
+  gate.set_extra(pool, 1);  // A waiting call gets it immediately.
   const auto ticket = second.get();
   ASSERT_TRUE(ticket);
-  // The same workers serve the other pool: their lane is taken.
+  // The other pool uses the same workers, whose lane is taken.
   gate.set_extra(other, 1);
   EXPECT_FALSE(gate.enter(other, claim_of(3), [] { return true; }));
   gate.set_extra(pool, 0);

@@ -1,4 +1,4 @@
-// One mutex over who is busy; the slots themselves belong to their lease holders.
+// One mutex guards the state of the slots; the slots themselves belong to their lease holders.
 #include "daemon/schedule/slot_pool.h"
 
 #include <algorithm>
@@ -11,13 +11,13 @@ namespace gpuemu {
 
 struct SlotPool::State {
   // Fixed after create(); read without the mutex.
-  std::vector<std::unique_ptr<Arena>> arenas;  ///< One for each slot, in their order.
+  std::vector<std::unique_ptr<Arena>> arenas;  ///< One for each slot, in the same order.
   std::vector<std::unique_ptr<Slot>> slots;
   size_t workers = 0;
   WorkerPlaces places;
   std::shared_ptr<ReferenceFiles> files = std::make_shared<ReferenceFiles>();
-  size_t slots_per_worker = 1;  ///< With those for remote workers.
-  size_t own_slots = 0;         ///< Without them.
+  size_t slots_per_worker = 1;  ///< Including those for remote workers.
+  size_t own_slots = 0;         ///< Excluding them.
   WorkerOptions worker_options;
   size_t slots_per_remote = 0, remote_slots_max = 0;
   std::atomic<size_t> remote_slots{0};
@@ -33,7 +33,7 @@ struct SlotPool::State {
     std::string session;
     uint64_t memory_bytes = 0;
   };
-  std::vector<User> users;  ///< Whose case runs, for each slot.
+  std::vector<User> users;  ///< For each slot, the owner of the running case.
 
   Status add_worker(size_t number, const SlotPoolOptions& options,
                     const ReferenceOptions& reference);
@@ -43,7 +43,7 @@ struct SlotPool::State {
   }
 };
 
-/// With the slots that have a seat at it.
+/// Adds a worker with the slots that have a seat at it.
 Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options,
                                    const ReferenceOptions& reference) {
   std::vector<Arena*> shared;
@@ -79,7 +79,7 @@ SlotLease& SlotLease::operator=(SlotLease&& other) noexcept {
   return *this;
 }
 
-/// Charges its session. What the gate has to be told; nothing where it holds none.
+/// Charges the session. Returns the data to report to the gate; nothing if it holds no lane.
 std::optional<LaneGate::Held> HeldLane::end() {
   if (std::exchange(gate_, nullptr) == nullptr) return std::nullopt;
   const auto used = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - since_);
@@ -137,7 +137,7 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
   state->slots_per_worker =
       options.slots_per_worker + (state->remote_slots_max + options.count - 1) / options.count;
   for (size_t i = 0; i < options.count; ++i) GPUEMU_TRY(state->add_worker(i, options, reference));
-  // Slots of workers that differ come first: the last in the list is the first to be taken.
+  // Alternates between workers: slots are taken from the end of the list.
   for (size_t place = state->slots_per_worker; place-- > 0;) {
     for (size_t i = options.count; i-- > 0;) {
       state->free.push_back(i * state->slots_per_worker + place);
@@ -156,7 +156,7 @@ Result<std::unique_ptr<SlotPool>> SlotPool::create(const SlotPoolOptions& option
 
 const ReferenceFiles& SlotPool::reference_files() const { return *state_->files; }
 
-/// Workers elsewhere come and go.
+/// Updates the number of remote workers, which come and go.
 void SlotPool::count_remotes() const {
   if (state_->remote_slots_max == 0) return;
   const std::lock_guard lock(state_->mutex);
@@ -167,7 +167,7 @@ void SlotPool::count_remotes() const {
   state_->gate->set_extra(state_->gate_number, wanted);
 }
 
-/// REQUIRES: the gate has let it in, so that there is one.
+/// REQUIRES: the gate has admitted the case, so that a slot is free.
 size_t SlotPool::take_free(const LaneClaim& claim) {
   const std::lock_guard lock(state_->mutex);
   const size_t index = state_->free.back();
@@ -187,7 +187,7 @@ Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bo
     return state_->ended || cancelled() || (claim != nullptr && claim->is_stopped());
   };
   count_remotes();
-  const auto before = held.end();  // Before its session's limit of time is looked at.
+  const auto before = held.end();  // Must come before the check of the session's time limit.
   std::optional<LaneGate::Ticket> ticket;
   {
     std::optional<LaneUse::Wait> wait;
@@ -208,9 +208,9 @@ Result<SlotLease> SlotPool::acquire(const LaneClaim& claim, const std::atomic<bo
   }
   if (claim != nullptr) claim->hold();
   SlotLease lease(*this, take_free(claim), *ticket, claim);
-  // A slow script does not hold the slot for a client that is gone.
+  // A slow script must not hold the slot for a client that is gone.
   lease->reference.stop_when(claim == nullptr ? nullptr : &claim->stop_flag());
-  // Its last holder's reference may have made the memory larger.
+  // The reference of the last holder may have enlarged the memory.
   GPUEMU_TRY(lease->arena.refresh());
   return lease;
 }

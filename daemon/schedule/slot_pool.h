@@ -1,5 +1,5 @@
-// Slots. A slot executes one case at a time: shared memory, a seat at a worker and a reference
-// process. Whoever waits gets one when its gate says so.
+// Slots. A slot executes one case at a time: it has shared memory, a seat at a worker and a
+// reference process. A waiting case gets one when the gate admits it.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@
 
 namespace gpuemu {
 
-/// Processes start when they are first used. The memory must outlive it.
+/// Its processes start at their first use. `memory` must outlive the slot.
 struct Slot {
   Slot(Arena& memory, WorkerSeat seat, const ReferenceOptions& reference_options)
       : arena(memory), worker(std::move(seat)), reference(reference_options, arena) {}
@@ -28,42 +28,41 @@ struct Slot {
 };
 
 struct SlotPoolOptions {
-  uint32_t count = 1;    ///< Workers: one process each.
-  uint32_t devices = 1;  ///< The workers take them in turn.
+  uint32_t count = 1;    ///< Number of workers, each one process.
+  uint32_t devices = 1;  ///< The devices are assigned to the workers in turn.
   /// Slots that share a worker. On a GPU several slots with one worker are three times as fast as
-  /// one, several workers slower: processes take turns at it.
+  /// one; several workers are slower, because processes take turns.
   uint32_t slots_per_worker = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
   WorkerPlaces places = {};
-  /// Slots beyond those, for cases that remote workers run: so many for each of them that is
-  /// connected, and in all. They wait at the workers here where none is idle.
+  /// Additional slots for cases that remote workers run: this many for each connected one, and at
+  /// most this many. They wait at the local workers if no remote one is idle.
   uint32_t slots_per_remote = 0, remote_slots_max = 0;
-  /// Bounds the cases of all pools that share it, and says whose case is next; null: one of its
-  /// own, with as many lanes as there are slots.
+  /// Limits the cases of all pools that share it, and selects the next case; null: a separate gate
+  /// with as many lanes as there are slots.
   std::shared_ptr<LaneGate> gate = {};
 };
 
 struct SlotStatistics {
   bool busy = false;
-  /// As of the end of the last lease; -1 when the process did not run.
+  /// At the end of the last lease; -1 if the process did not run.
   int worker_pid = -1, reference_pid = -1;
   uint64_t worker_restarts = 0;
   uint64_t leases = 0;
 };
 
-/// What a worker does.
+/// The current work of a worker.
 struct WorkerActivity {
   double busy = 0;                     ///< Share of the last second in which a case ran.
-  std::optional<std::string> session;  ///< Whose case runs; nothing when none does.
-  uint64_t memory_bytes = 0;           ///< Device memory of the cases that run.
+  std::optional<std::string> session;  ///< The owner of the running case; nothing if none runs.
+  uint64_t memory_bytes = 0;           ///< Device memory of the running cases.
 };
 
 class SlotPool;
 
-/// The lane of a case that has ended, for the next one of whoever holds it, whose session is
-/// charged for it until it is given back. Must not outlive the pool, and what may wait for
-/// something else gives it up first.
+/// The lane of a case that has ended, kept for its owner's next case. The session is charged until
+/// the lane is released. Must not outlive the pool. Release it before waiting for anything else.
 class HeldLane {
  public:
   HeldLane() = default;
@@ -87,13 +86,13 @@ class HeldLane {
       : gate_(std::move(gate)), ticket_(ticket), claim_(std::move(claim)), since_(since) {}
   std::optional<LaneGate::Held> end();
 
-  std::shared_ptr<LaneGate> gate_;  ///< Null: it holds none.
+  std::shared_ptr<LaneGate> gate_;  ///< Null if it holds no lane.
   LaneGate::Ticket ticket_ = 0;
   LaneClaim claim_;
-  Clock::time_point since_;  ///< When its case took it.
+  Clock::time_point since_;  ///< When the case took the lane.
 };
 
-/// The slot is its holder's alone until the lease goes. Must not outlive the pool.
+/// Exclusive use of a slot until the lease is destroyed. Must not outlive the pool.
 class SlotLease {
  public:
   SlotLease(SlotLease&& other) noexcept;
@@ -102,11 +101,11 @@ class SlotLease {
 
   Slot& operator*() const;
   Slot* operator->() const { return &**this; }
-  /// Tells activity() how much device memory its case has.
+  /// Sets the device memory of its case for activity().
   void count_memory(uint64_t bytes);
-  /// Gives the slot back and keeps the lane.
+  /// Returns the slot and keeps the lane.
   HeldLane end_case();
-  /// Its place among the pool's slots.
+  /// Index of the slot in the pool.
   size_t index() const { return index_; }
 
  private:
@@ -127,35 +126,35 @@ class SlotLease {
 /// Thread-safe.
 class SlotPool {
  public:
-  /// InvalidArgument for no slot, or the error of the shared memory.
+  /// Returns InvalidArgument for no slots, or the error of the shared memory.
   static Result<std::unique_ptr<SlotPool>> create(const SlotPoolOptions& options);
-  /// REQUIRES: every lease has been given back.
+  /// REQUIRES: every lease has been destroyed.
   ~SlotPool();
 
-  /// What the scripts of all slots read.
+  /// Files that the scripts of all slots read.
   const ReferenceFiles& reference_files() const;
-  /// Waits for a lane and a slot. Cancelled when `*cancel` becomes true (then call wake()) or the
-  /// claim is stopped, Unavailable after shutdown(). `held` is that of an earlier case of the claim
-  /// in this pool, which it gives up.
+  /// Waits for a lane and a slot. Returns Cancelled when `*cancel` becomes true (then call wake())
+  /// or the claim is stopped, Unavailable after shutdown(). `held` is the lane of an earlier case
+  /// of the claim in this pool; it is released.
   Result<SlotLease> acquire(const LaneClaim& claim, const std::atomic<bool>* cancel = nullptr,
                             HeldLane held = {});
-  /// Lets those who wait look at their cancel tokens.
+  /// Makes waiting threads check their cancel tokens.
   void wake();
-  /// Ends all waiting, now and later. Leases that are out stay valid.
+  /// Ends all waiting, now and later. Existing leases stay valid.
   void shutdown();
 
-  /// How many cases can run at a time now.
+  /// Number of cases that can run at a time now.
   size_t size() const;
   size_t workers() const;
-  /// How many of them because of remote workers.
+  /// How many of these are for remote workers.
   size_t remote_slots() const;
-  /// Where the plans run that no remote worker takes.
+  /// Where plans run that no remote worker takes.
   const WorkerPlaces& places() const;
-  /// How many calls of acquire() wait now, here and for lanes of its gate at all.
+  /// Number of waiting calls of acquire(), here and for lanes of its gate in total.
   size_t waiting() const;
   size_t waiting_at_gate() const;
   std::vector<SlotStatistics> statistics() const;
-  /// One for each worker.
+  /// Returns one entry for each worker.
   std::vector<WorkerActivity> activity() const;
 
  private:

@@ -23,7 +23,7 @@ std::unique_ptr<SlotPool> pool_of(uint32_t count) {
   return *std::move(pool);
 }
 
-/// A claim of the session with this name; tests name one by a letter or a number.
+/// Returns a claim of the session with this name; tests use a letter or a number.
 LaneClaim claim_of(const std::string& name) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<LaneSession>> sessions;
@@ -57,7 +57,7 @@ TEST(SlotPool, SharesSlotsEquallyBetweenABusyAndABusierSession) {
 }
 
 TEST(SlotPool, WhoKeepsItsLaneForItsNextCaseSharesByWeight) {
-  // One thread of each session: none of its cases waits while one runs.
+  // With one thread for each session, none of its cases waits while another runs.
   auto pool = pool_of(1);
   const auto heavy = claim_of("heavy"), light = claim_of("light");
   heavy->session().weight = 3;
@@ -83,7 +83,7 @@ TEST(SlotPool, WhoKeepsItsLaneForItsNextCaseSharesByWeight) {
 }
 
 TEST(SlotPool, TimeBetweenCasesOfAKeptLaneIsCharged) {
-  // Both hold the lane for 4 ms a turn; "plans" spends nearly all of it on its next case.
+  // Both hold the lane for 4 ms a turn; "plans" uses nearly all of it for its next case.
   auto pool = pool_of(1);
   const auto plans = claim_of("plans"), runs = claim_of("runs");
   std::atomic<bool> done = false;
@@ -230,7 +230,7 @@ TEST(SlotPool, NoSlotsAreRefused) {
   EXPECT_EQ(SlotPool::create(options).error().code, ErrorCode::InvalidArgument);
 }
 
-/// So many workers elsewhere, none of which is ever idle.
+/// This many workers elsewhere, none of which is ever idle.
 class BusyRemotes : public RemotePool {
  public:
   std::unique_ptr<RemoteWorker> take(const WorkerOptions&) override { return nullptr; }
