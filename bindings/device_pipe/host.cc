@@ -67,7 +67,7 @@ class Host {
   Status set_symbols(const Message& request, ModuleId module, size_t from);
 
   std::unique_ptr<Device> device_;
-  std::map<ModuleId, ptx::Module> variables_;  ///< Nothing but the variables of each module.
+  std::map<ModuleId, ptx::Module> variables_;  ///< Only the variables of each module.
 };
 
 Result<Json> Host::open(const Json& request) {
@@ -130,7 +130,8 @@ Result<Message> Host::download(const Json& request) {
   return reply;
 }
 
-/// The PTX is the request's data. Parameters come with their PTX types, which Device does not tell.
+/// Loads the PTX in the request's data. The reply has the PTX types of parameters, which Device
+/// does not report.
 Result<Json> Host::load(const Message& request) {
   const std::string ptx(reinterpret_cast<const char*>(request.data.data()), request.data.size());
   const auto name = GPUEMU_TRY(optional(request.json, "name", std::string("module")));
@@ -171,7 +172,7 @@ Result<Json> Host::unload(const Json& request) {
   return Json::object();
 }
 
-/// `arg_bytes` cuts the request's data into the arguments.
+/// Reads the launch configuration. `arg_bytes` divides the request's data into arguments.
 Result<LaunchConfig> Host::configure(const Message& request) const {
   LaunchConfig config;
   config.entry = GPUEMU_TRY(required<std::string>(request.json, "entry"));
@@ -196,7 +197,7 @@ Result<LaunchConfig> Host::configure(const Message& request) const {
   return config;
 }
 
-/// `symbols` names variables and cuts the data behind the arguments into what they get.
+/// Sets variables. `symbols` names them and divides the data after the arguments into their values.
 Status Host::set_symbols(const Message& request, ModuleId module, size_t from) {
   const auto symbols = request.json.find("symbols");
   if (symbols == request.json.end()) return ok_status();
@@ -243,7 +244,7 @@ Result<Json> Host::launch(const Message& request) {
   if (report.profile != nullptr) {
     for (const LineCount& line : by_line(*report.profile)) lines.push_back(json_of(line));
   }
-  // A fault leaves a GPU of no use to this process: who asked needs another one.
+  // After a fault this process cannot use a GPU; the client needs another process.
   const Result<MemoryInfo> after = device_->memory();
   const bool lost = !after && after.error().code == ErrorCode::Unavailable;
   return Json{{"findings", findings},

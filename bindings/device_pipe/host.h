@@ -1,13 +1,13 @@
-// A Device for another process: a kernel that takes its process down takes this one, and not its
-// user's.
+// Provides a Device to another process: a kernel that crashes its process crashes this one and not
+// the client's.
 #pragma once
 
 #include "common/base/result.h"
 
 namespace gpuemu::host {
 
-/// Answers the requests of `in` on `out` until `in` ends. Wrong requests are answered with an error
-/// and do no harm; an error here means that the streams are broken.
+/// Answers the requests of `in` on `out` until `in` ends. Wrong requests get an error as answer and
+/// do no harm; an error returned here means that the streams are broken.
 Status serve(int in, int out);
 
 }  // namespace gpuemu::host

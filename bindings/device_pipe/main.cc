@@ -1,5 +1,4 @@
-// gpuemu-device: a device for the process that starts it, which speaks over standard input and
-// output.
+// gpuemu-device: provides a device to the process that starts it, over standard input and output.
 #include <csignal>
 #include <cstdio>
 
@@ -16,8 +15,8 @@ int GPUEMU_MAIN(int count, char**) {
     return 2;
   }
   std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGINT, SIG_IGN);  // Ctrl-C of a terminal is for the program that started it.
-  // Replies have a descriptor of their own: a library that prints must not break the stream.
+  std::signal(SIGINT, SIG_IGN);  // Ctrl-C in a terminal is meant for the client.
+  // Replies have a separate descriptor, because a library that prints must not break the stream.
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   const gpuemu::Status served = gpuemu::host::serve(STDIN_FILENO, out);

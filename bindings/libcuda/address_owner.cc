@@ -15,7 +15,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Nothing is mapped below, so that it is an offset from a null pointer.
+/// Nothing is mapped below this, so such an address is an offset from a null pointer.
 constexpr uint64_t kFirstAddress = uint64_t{64} << 10;
 
 bool is_mapped(uint64_t address) {
@@ -60,7 +60,7 @@ Allocations::Shared name_owner(std::string& message, const Allocations& allocati
 }
 
 bool is_private_memory(uint64_t address, uint64_t bytes) {
-  // "7f0012340000-7f0012350000 rw-p 00000000 00:00 0", in the order of the addresses.
+  // Lines are in the order of the addresses: "7f0012340000-7f0012350000 rw-p 00000000 00:00 0".
   std::ifstream maps("/proc/self/maps");
   const uint64_t end = address + bytes;
   if (end < address) return false;

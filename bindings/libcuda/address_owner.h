@@ -1,4 +1,4 @@
-// Says whose memory an address is that belongs to no memory of the device.
+// Describes the owner of an address that is in no memory of the device.
 #pragma once
 
 #include <string>
@@ -7,22 +7,24 @@
 
 namespace gpuemu::libcuda {
 
-/// The end of a message of the device about such an address: what a kernel touched is no tensor.
+/// The end of the device's message about such an address: what a kernel accessed is in no tensor.
 inline constexpr const char* kBelongsToNone = "which belongs to no tensor";
 
-/// Returns whose memory the address is, for "0x7f00, which ...": that of another device, the host's
-/// or nobody's. `what` becomes the allocation, or stays null.
+/// Returns a description of the owner, to follow "0x7f00, which ...": another device, the host or
+/// nobody. Sets `what` to the allocation; leaves it null if there is none.
 std::string owner_of(uint64_t address, const Allocations& allocations, Allocations::Shared& what);
 
-/// Replaces kBelongsToNone in the message by owner_of() the address before it. Returns the
-/// allocation that holds the address; null where there is none, and for other messages.
+/// Replaces kBelongsToNone in the message by owner_of() of the address before it. Returns the
+/// allocation that contains the address; null if there is none, and for other messages.
 Allocations::Shared name_owner(std::string& message, const Allocations& allocations,
                                uint64_t& address);
 
-/// Whether all of the bytes are memory that this process alone reads and writes, no file's.
+/// Returns true if all of the bytes are memory that only this process reads and writes, and no
+/// file's.
 bool is_private_memory(uint64_t address, uint64_t bytes);
 
-/// For a device memory that a peer has given back is freed. Says whose it is where it still lives.
+/// Corrects a message that says that memory was freed if the memory still exists: a peer closed it.
+/// Says whose memory it is.
 void name_closed(std::string& message, const Allocation& what);
 
 }  // namespace gpuemu::libcuda

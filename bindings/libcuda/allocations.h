@@ -26,7 +26,7 @@ enum class MemoryKind : uint8_t {
   Registered,
   Managed
 };
-/// Whether the host reads and writes it without a call.
+/// Returns true if the host accesses the memory without a call.
 inline bool is_host(MemoryKind kind) {
   return kind == MemoryKind::Pinned || kind == MemoryKind::Managed ||
          kind == MemoryKind::Registered;
@@ -40,9 +40,9 @@ struct Allocation {
   Context context = nullptr;
   int device = 0;
   unsigned flags = 0;
-  /// The pages of registered memory are the program's alone, so that they can be taken from it.
+  /// Registered memory: its pages belong to the program only, so they can be protected from it.
   bool is_private = false;
-  Pool pool = nullptr;                    ///< Null unless it is from a pool.
+  Pool pool = nullptr;                    ///< Null unless it was allocated from a pool.
   std::shared_ptr<PoolState> pool_state;  ///< Lives on when the pool is destroyed.
   std::string name;                       ///< "allocation 3", as findings of the device name it.
   uint64_t number = 0;
@@ -67,12 +67,12 @@ class Allocations {
   /// Finds the most recently freed allocation that contained `address`; returns nullptr when there
   /// is none or when a live allocation contains the address.
   Shared freed_holding(uint64_t address) const;
-  /// Keeps pages of freed host memory, which nobody can access, from being given out again; the
-  /// oldest are unmapped where there are too many.
+  /// Keeps pages of freed host memory, which nobody can access, from being reused; unmaps the
+  /// oldest ones if there are too many.
   void keep_pages(uint64_t address, uint64_t bytes);
   bool keeps_pages() const { return keeps_pages_; }
   bool keeps_page(uint64_t address) const;
-  /// Parts of allocations, which findings name; they count nowhere else.
+  /// Parts of allocations, used only by findings.
   void add_part(Allocation made);
   Shared part_at(uint64_t address) const;
   void remove_part(uint64_t address, std::shared_ptr<const CallSite> freed);
@@ -85,7 +85,7 @@ class Allocations {
   struct Pages {
     uint64_t address = 0, bytes = 0;
   };
-  static constexpr uint64_t kPagesKept = uint64_t{4} << 30;  ///< They take addresses only.
+  static constexpr uint64_t kPagesKept = uint64_t{4} << 30;  ///< They use only address space.
   void keep_freed(Shared gone);
   static constexpr size_t kFreedKept = 4096;  ///< Older ones are forgotten, to bound the memory.
   mutable std::shared_mutex mutex_;

@@ -1,4 +1,4 @@
-// Makes and destroys contexts.
+// Creates and destroys contexts.
 #pragma once
 
 #include "bindings/libcuda/process.h"
@@ -10,7 +10,7 @@ Context make_context(Process& driver, int device, unsigned flags, bool is_primar
 /// Waits for the device, then destroys the context with its modules, memory, streams and events.
 /// Does nothing when the handle is not a context.
 void destroy_context(Process& driver, Context context);
-/// Whether cuCtxCreate accepts these flags.
+/// Returns true if cuCtxCreate accepts these flags.
 bool are_context_flags(unsigned flags);
 
 }  // namespace gpuemu::libcuda

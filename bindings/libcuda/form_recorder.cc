@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A name for the file of a text: the same for the same text in all processes of a run.
+/// Returns a file name for a text: the same for equal texts in all processes of a run.
 std::string code_name(const std::string& ptx) {
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a.
   for (const char c : ptx) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
@@ -52,7 +52,7 @@ std::string FormRecorder::keep(const std::string& ptx) {
   const std::string path = folder_ + "/" + name;
   std::error_code failed;
   if (fs::exists(path, failed)) return name;
-  // Another process may write the same text, and none may read half of it.
+  // Another process may write the same text; the rename prevents readers from seeing half of it.
   const std::string part = fmt::format("{}.{}-{}", path, getpid(), ::gettid());
   const Status written = write_file(part, ptx);
   if (!written) {
@@ -83,7 +83,7 @@ void FormRecorder::ended(const std::string& entry, int sm, const LaunchReport& r
     const InstructionCount& count = report.profile->counts.instructions[i];
     if (count.warps != 0) forms[places.instructions[i].text].count += count.threads;
   }
-  // At once, so that a crash loses no form.
+  // Written immediately, so that a crash loses no form.
   if (forms.size() != known) write_counts(kernel, forms);
 }
 

@@ -1,4 +1,4 @@
-// Records which forms of instructions the kernels of this process have, for the fidelity report.
+// Records the instruction forms of this process's kernels, for the fidelity report.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@
 
 namespace gpuemu::libcuda {
 
-/// With `--fidelity` it counts what kernels execute. Counting takes time, so that without it the
-/// PTX of the launched kernels is kept for `gpuemu run` to read. Does nothing without `gpuemu run`.
+/// With `--fidelity` it counts what kernels execute. Counting takes time, so otherwise only the PTX
+/// of the launched kernels is kept, for `gpuemu run` to read. Does nothing without `gpuemu run`.
 /// Thread-safe after start().
 class FormRecorder {
  public:
   /// Must be called once, before anything else.
   void start(const Settings& settings);
-  /// Keeps the text of a module until the report. Returns the name of its file; "" where none is
+  /// Keeps the text of a module until the report. Returns the name of its file; "" if none is
   /// needed or it cannot be written.
   std::string keep(const std::string& ptx);
   /// Notes that a kernel of a module is launched. `code` is what keep() returned.

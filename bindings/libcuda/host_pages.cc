@@ -28,8 +28,8 @@ bool protect(const UsedPages& pages, int how) {
   return ::mprotect(reinterpret_cast<void*>(pages.begin), pages.end - pages.begin, how) == 0;
 }
 
-/// The access would fail again and again. Allocates nothing and takes no lock: the access may have
-/// been made anywhere.
+/// Ends the process: the access would fail again and again. Allocates nothing and takes no lock,
+/// because the access may have happened anywhere.
 [[noreturn]] void end_without(const char* memory) {
   char text[400];
   const int bytes = std::snprintf(
@@ -43,20 +43,20 @@ bool protect(const UsedPages& pages, int how) {
 }
 
 bool is_device_thread() {
-  char name[16] = "";  // As long as names of threads are.
+  char name[16] = "";  // The longest name of a thread.
   return ::prctl(PR_GET_NAME, name) == 0 && std::strcmp(name, kDeviceThread) == 0;
 }
 
-/// Whether this thread executes code of the program.
+/// Returns true if this thread executes code of the program.
 bool is_of_program() { return calls == 0 && (is_program || !is_device_thread()); }
 
-/// Does what the signal did before.
+/// Calls the previous handler of the signal.
 void pass_on(int signal, siginfo_t* info, void* context) {
   if ((before.sa_flags & SA_SIGINFO) != 0) return before.sa_sigaction(signal, info, context);
   if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
     return before.sa_handler(signal);
   }
-  ::sigaction(signal, &before, nullptr);  // The access is made again, and ends the process.
+  ::sigaction(signal, &before, nullptr);  // The access is repeated, and ends the process.
 }
 
 bool is_write(const void* context) {
@@ -84,7 +84,7 @@ void HostPages::start(Accessed accessed, std::function<bool(uint64_t)> is_usable
 void HostPages::on_fault(int signal, void* info, void* context) {
   const int error = errno;
   auto* const what = static_cast<siginfo_t*>(info);
-  // SEGV_ACCERR: the page is there and protected.
+  // SEGV_ACCERR: the page exists and is protected.
   const bool may_be_ours = what->si_code == SEGV_ACCERR && the_pages != nullptr;
   const auto address = reinterpret_cast<uint64_t>(what->si_addr);
   const bool is_done = may_be_ours && (emulator::Fence::instance().holds(address)
@@ -94,7 +94,7 @@ void HostPages::on_fault(int signal, void* info, void* context) {
   if (!is_done) pass_on(signal, what, context);
 }
 
-/// The program may have set a handler of its own since the last time.
+/// Installs the handler again if the program has set its own since the last time.
 void HostPages::install() {
   struct sigaction now{};
   ::sigaction(SIGSEGV, nullptr, &now);
@@ -136,7 +136,7 @@ bool HostPages::give_back_for(uint64_t address, bool writes) {
       return address >= one.begin && address < one.end;
     };
     const bool is_taken = std::ranges::any_of(taken_, holds);
-    // Another thread may have given the page back since the access failed.
+    // Another thread may have restored the page since the access failed.
     if (!is_taken && !is_usable_(address)) return false;
     const uint64_t size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
     const uint64_t page = address / size * size;
@@ -156,7 +156,7 @@ bool HostPages::give_back_for(uint64_t address, bool writes) {
   return true;
 }
 
-/// What of the driver's own touches memory of a device outside of the device's work may.
+/// Allows an access of the driver itself to memory of a device outside the device's work.
 bool HostPages::open_for(uint64_t address, bool writes) {
   if (is_of_program()) return refused_(address, writes), false;
   if (!emulator::Fence::instance().open()) end_without("the device's memory");

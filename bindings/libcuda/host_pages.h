@@ -1,5 +1,5 @@
-// Sees what the program itself reads and writes in memory that kernels use, too, by taking the
-// pages away from it until it does.
+// Observes the program's own accesses to memory that kernels use, too, by protecting its pages
+// until an access.
 #pragma once
 
 #include <atomic>
@@ -10,34 +10,34 @@
 
 namespace gpuemu::libcuda {
 
-/// Whole pages that work of the device used.
+/// Whole pages accessed by work of the device.
 struct UsedPages {
-  uint64_t begin = 0, end = 0;  ///< Addresses; end is not one of them.
-  bool were_written = false;    ///< Else the host may read them.
+  uint64_t begin = 0, end = 0;  ///< Addresses; `end` is exclusive.
+  bool were_written = false;    ///< If false, the host may read them.
 };
 
-/// Every access of a page that is taken away gives the page back first, whoever makes it, so that
-/// programs go on as without this. Thread-safe after start().
+/// Any access to a protected page restores the page first, whatever thread makes it, so that
+/// programs continue normally. Thread-safe after start().
 class HostPages {
  public:
-  /// Called in the thread that accesses memory, which is the program's and in no call of the
+  /// Called in the thread that accesses the memory: a thread of the program, not in a call of the
   /// driver.
   using Accessed = std::function<void(uint64_t address, bool writes)>;
 
-  /// Must be called once, before anything else. `is_usable` tells whether an address is in memory
-  /// that the host may use. `refused` is called before an access of the program's own of memory
-  /// behind the devices' fence ends it.
+  /// Must be called once, before anything else. `is_usable` returns true for an address in memory
+  /// that the host may use. `refused` is called before the process is ended by the program's own
+  /// access to memory behind the devices' fence.
   void start(Accessed accessed, std::function<bool(uint64_t)> is_usable, Accessed refused);
-  /// Takes these pages away from the host, beside those that it has taken.
+  /// Protects these pages from the host, in addition to those already protected.
   void take(const std::vector<UsedPages>& pages);
-  /// Gives all pages back.
+  /// Restores all pages.
   void give_back();
   bool has_any() const { return has_any_; }
 
  private:
   static void on_fault(int signal, void* info, void* context);
   static void install();
-  /// Returns whether the access can be made again.
+  /// Returns true if the access can be repeated.
   bool give_back_for(uint64_t address, bool writes);
   bool open_for(uint64_t address, bool writes);
 
@@ -49,18 +49,20 @@ class HostPages {
   std::vector<UsedPages> taken_;
 };
 
-/// While one lives, the thread is in a call of the driver. The first of a thread gives pages back.
+/// Marks the thread as being in a call of the driver while it lives. The outermost one of a thread
+/// restores pages.
 class InDriver {
  public:
   explicit InDriver(HostPages& pages);
   ~InDriver();
   InDriver(const InDriver&) = delete;
   InDriver& operator=(const InDriver&) = delete;
-  /// Whether the call is the program's own, and no part of another.
+  /// Returns true if the call is the program's own, and not part of another call.
   static bool is_outermost();
 };
 
-/// While one lives, accesses of this device thread are the program's: it runs a host function.
+/// Makes accesses of this device thread count as the program's while it lives: the thread runs a
+/// host function.
 class AsProgram {
  public:
   AsProgram();

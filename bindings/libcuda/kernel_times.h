@@ -1,4 +1,4 @@
-// How long the kernels of this process took on the emulator, for the summary of pytest.
+// Times of this process's kernels on the emulator, for the summary of pytest.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace gpuemu::libcuda {
 /// Thread-safe.
 class KernelTimes {
  public:
-  /// Counts a launch of the kernel that PTX calls `entry`.
+  /// Counts a launch of the kernel with the PTX name `entry`.
   void add(const std::string& entry, uint64_t elapsed_ns);
   /// Returns a line "NAME\tLAUNCHES\tNANOSECONDS\n" per kernel, the slowest first.
   std::string text() const;
@@ -27,6 +27,6 @@ class KernelTimes {
 
 }  // namespace gpuemu::libcuda
 
-/// Writes KernelTimes::text() of this process to `text`, cut to `bytes` and with a final zero, and
-/// returns the bytes that the whole needs. Thread-safe.
+/// Writes KernelTimes::text() of this process to `text`, truncated to `bytes` with a final zero,
+/// and returns the bytes that the whole text needs. Thread-safe.
 extern "C" size_t gpuemu_kernel_times(char* text, size_t bytes);

@@ -11,7 +11,7 @@ static_assert(sizeof(std::atomic<uint64_t>) == sizeof(uint64_t));
 void LaunchCounter::keep_in(const std::string& file) {
   const int descriptor = ::open(file.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (descriptor < 0) return;
-  // Written first: a page that a full disk has no room for would end the process when it is used.
+  // Write first: if the disk is full, using the mapped page would end the process.
   const std::array<uint64_t, kCounts> none = {};
   const bool has_room = ::write(descriptor, none.data(), sizeof none) == sizeof none;
   void* const page =

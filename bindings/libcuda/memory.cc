@@ -50,7 +50,7 @@ Allocation describe(Process& driver, const Place& place, MemoryKind kind,
   return made;
 }
 
-/// Nobody can access the range, nor gets it from the system.
+/// Reserves the range: nobody can access it, and the system does not allocate it.
 void no_pages_at(uint64_t address, uint64_t bytes) {
   void* const kept = mmap(reinterpret_cast<void*>(address), bytes, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
@@ -63,7 +63,7 @@ void give_back(Process& driver, const Allocation& one) {
   if (!is_host(one.kind) && !is_adopted) {
     (void)code_of(slot.device->free(one.address));
     if (one.pool_state != nullptr) one.pool_state->used -= one.bytes;
-    // A free in the order of a stream lets the host wait for nothing, though the emulator does.
+    // A free in stream order does not make the host wait, although the emulator waits.
     if (one.kind != MemoryKind::FromPool) driver.races.host_waited_for_device(one.device);
     driver.races.forget_memory(one.address, one.bytes);
     return;
@@ -81,14 +81,14 @@ void give_back(Process& driver, const Allocation& one) {
     return no_pages_at(one.address, pages_of(one.bytes));
   }
   if (one.kind == MemoryKind::Registered || one.kind == MemoryKind::Virtual) return;
-  // Nobody gets the addresses again for a while, so that whoever touches them is found.
+  // The addresses are not reused for a while, so that an access after the free is found.
   const uint64_t bytes = pages_of(one.bytes);
   no_pages_at(one.address, bytes);
   driver.allocations.keep_pages(one.address, bytes);
 }
 
-/// Marks the allocation that starts there as freed and takes it from peers. Returns nullptr when
-/// none starts there.
+/// Marks the allocation that starts there as freed and closes it for peers. Returns nullptr if none
+/// starts there.
 Allocations::Shared take_away(Process& driver, uint64_t address,
                               std::shared_ptr<const CallSite> freed) {
   const auto lock = lock_reach(driver);
@@ -178,7 +178,7 @@ FreedBy freed_by(const Allocation& one) {
   return kind == MemoryKind::Pinned ? FreedBy::FreeHost : FreedBy::Free;
 }
 
-/// The function that frees it, of the interface that the program uses.
+/// Returns the function that frees the memory, in the interface that the program uses.
 const char* freeing_call(FreedBy by, const char* call) {
   const bool is_runtime = std::string_view(call).starts_with("cuda");
   switch (by) {
@@ -197,7 +197,7 @@ const char* freeing_call(FreedBy by, const char* call) {
 }  // namespace
 
 int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call) {
-  // To free nothing is no mistake, as with free().
+  // Freeing null is no error, as with free().
   if (address == 0 && by == FreedBy::Free) return CUDA_SUCCESS;
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   if (const auto wrong = driver.allocations.at(address);
@@ -239,7 +239,7 @@ void release_memory(Process& driver, uint64_t address, const char* call) {
 
 namespace {
 
-/// Records that the call touches memory that was freed.
+/// Records that the call accesses freed memory.
 void tell_freed(Process& driver, const Allocation& freed, uint64_t address, uint64_t bytes,
                 const char* call) {
   const uint64_t offset = address - freed.address;

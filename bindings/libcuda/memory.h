@@ -21,9 +21,10 @@ enum class FreedBy : uint8_t { Free, FreeHost, Unregister, Unmap };
 /// Frees the allocation that starts at `address`. For any other address, and for memory that other
 /// functions free, it records an InvalidFree and returns CUDA_ERROR_INVALID_VALUE.
 int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call);
-/// Makes mapped virtual memory an allocation, on behalf of `call`. release_memory() ends that.
+/// Registers mapped virtual memory as an allocation, on behalf of `call`. release_memory() ends
+/// that.
 int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const char* call);
-/// The same for memory of a kind that somebody has mapped, and that `site` asked for.
+/// The same for mapped memory of any kind, requested at `site`.
 int adopt_memory(const Place& place, MemoryKind kind, uint64_t address, uint64_t bytes,
                  std::shared_ptr<const CallSite> site);
 /// Frees an allocation of a context that is being destroyed; records no finding.

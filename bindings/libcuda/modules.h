@@ -9,7 +9,7 @@
 namespace gpuemu::libcuda {
 
 Logs logs_of(unsigned count, const int* options, void* const* values);
-/// Writes as much of a text as fits.
+/// Writes as much of the text as fits.
 void write_log(const Logs& logs, const std::string& text);
 
 /// Loads an image into the current context. `library` is the library that the code belongs to, or

@@ -18,9 +18,9 @@ std::atomic<bool> is_forked_child = false;
 thread_local std::vector<Context> contexts_of_thread;
 thread_local bool per_thread = false;
 
-/// A child of fork cannot use the devices: their worker threads exist in the parent only.
+/// Disables the devices in a child of fork, because their worker threads exist only in the parent.
 void leave_child() { is_forked_child = true; }
-/// Nor can it tell what it may not touch.
+/// Restores protected pages, which the child could not.
 void before_fork() {
   if (Process* const driver = process()) driver->host_pages.give_back();
 }
@@ -69,7 +69,7 @@ void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::st
   }
 }
 
-/// The program itself touches memory of a device, which ends it.
+/// Reports the program's own access to memory of a device, which ends the process.
 void note_host_access(Process& driver, uint64_t address, bool writes) {
   auto of = driver.allocations.holding(address);
   if (of == nullptr) of = driver.allocations.freed_holding(address);
@@ -216,7 +216,7 @@ Place place_of(Stream stream) {
 
 Line line_of(const Place& place) {
   if (place.stream != kPerThreadStream) return {place.device, place.stream};
-  // Ids of streams that the program made are smaller.
+  // Ids of streams created by the program are smaller.
   constexpr uint64_t kOfThreads = uint64_t{1} << 63;
   static std::atomic<uint64_t> next = kOfThreads;
   thread_local const uint64_t own = [] {

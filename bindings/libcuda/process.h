@@ -1,5 +1,5 @@
-// Holds the state of the driver in this process: devices, handles and what they stand for. cuInit
-// makes it; it is never destroyed, because threads may still be in calls when the process exits.
+// Holds the state of the driver in this process: devices, and handles with their objects. cuInit
+// creates it; it is never destroyed, because threads may still be in calls when the process exits.
 #pragma once
 
 #include <array>
@@ -50,7 +50,7 @@ struct ModuleState {
   ModuleId id = 0;
   Library library = nullptr;  ///< Null unless the module was loaded for a library.
   std::vector<Function> functions;
-  std::string code;  ///< As FormRecorder::keep() returned it.
+  std::string code;  ///< The result of FormRecorder::keep().
 };
 
 struct FunctionState {
@@ -98,22 +98,22 @@ struct EventState {
   Captured captured;                      ///< Where its latest record was captured.
 };
 
-/// Work of a graph that the device does as one piece, then perhaps a node whose graphs are done or
-/// not as a condition is.
+/// Work of a graph that the device runs as one piece, and then possibly a node whose graphs depend
+/// on a condition.
 struct GraphStep {
-  GraphExecId work = 0;        ///< 0: none.
-  const Node* node = nullptr;  ///< A condition, or a child with one inside; null: none.
+  GraphExecId work = 0;        ///< 0 if there is none.
+  const Node* node = nullptr;  ///< A condition, or a child with one inside; null if there is none.
   std::vector<std::vector<GraphStep>> inside;  ///< For each graph of the node.
 };
 
 /// A graph that can be launched. graphs_mutex() guards it.
 struct GraphExecState {
-  std::shared_ptr<GraphState> graph;  ///< Its own copy.
+  std::shared_ptr<GraphState> graph;  ///< A separate copy.
   uint64_t flags = 0;
   std::vector<GraphStep> steps;
-  bool is_current = false;  ///< Whether `steps` are the graph as it is now.
+  bool is_current = false;  ///< Whether `steps` match the current graph.
   std::set<const Node*> disabled;
-  std::map<const Node*, uint64_t> tags;  ///< What the recorder knows launches by.
+  std::map<const Node*, uint64_t> tags;  ///< The launch tags of the recorder.
 };
 
 /// A CUDA array: texels in rows of the same length.
@@ -129,24 +129,24 @@ struct ArrayState {
   uint64_t planes() const { return what.depth == 0 ? 1 : what.depth; }
 };
 
-/// A texture object. Its handle is the device's.
+/// A texture object. Its handle is that of the device.
 struct TextureState {
   ResourceDescription resource{};
   TextureDescription texture{};
 };
 
-/// What memory of the host a pool has.
+/// The kind of host memory of a pool.
 enum class PoolHost : uint8_t { None, Pinned, Managed };
 
 struct PoolState {
   int device = 0;
   PoolHost host = PoolHost::None;
   bool is_default = false;
-  /// A bit for each other device that may use its memory. Process::reach guards changes.
+  /// One bit for each other device that may use its memory. Process::reach guards changes.
   std::atomic<uint32_t> peers = 0;
   std::array<std::atomic<int>, 4> flags{0, 1, 1, 1};  ///< By CUmemPool_attribute.
   std::atomic<uint64_t> release_threshold = 0;
-  std::atomic<uint64_t> used = 0;  ///< Bytes; a pool reserves no others.
+  std::atomic<uint64_t> used = 0;  ///< Bytes; a pool reserves no other bytes.
   std::atomic<uint64_t> reserved_high = 0, used_high = 0;
 
   void took(uint64_t bytes) {
@@ -169,9 +169,9 @@ struct Logs {
 struct LinkerState {
   Logs logs;
   std::vector<ptx::LinkInput> inputs;
-  std::string ptx;                  ///< What they are linked to, after cuLinkComplete.
+  std::string ptx;                  ///< The result of cuLinkComplete.
   bool has_device_runtime = false;  ///< libcudadevrt.a was added, and is not linked yet.
-  std::string without_ptx;          ///< Why there is no PTX in an object; "" where all have some.
+  std::string without_ptx;          ///< Why an object has no PTX; "" if all have.
 };
 
 /// A fault of a kernel that no call has returned yet.
@@ -184,18 +184,19 @@ struct DeviceSlot {
   std::unique_ptr<Device> device;
   Streams* streams = nullptr;
   std::atomic<unsigned> primary_flags = 0;
-  /// The devices whose memory kernels here may use, once for each context that enabled them.
+  /// The devices whose memory this device's kernels may use, once for each context that enabled it.
   /// Process::reach guards it.
   std::multiset<int> peers;
   std::mutex mutex;  ///< Guards the members below.
   Context primary = nullptr;
   unsigned primary_users = 0;
   std::vector<PendingFault> faults;
-  std::string printed;      ///< Output of kernels, written to stdout by the next call that waits.
-  int lost = CUDA_SUCCESS;  ///< With `--on-finding sticky`: what every later call returns.
+  std::string printed;  ///< Output of kernels, written to stdout by the next call that waits.
+  /// With `--on-finding sticky`: the error that every later call returns.
+  int lost = CUDA_SUCCESS;
   Pool default_pool = nullptr, pool = nullptr;
   std::map<uint64_t, TextureState> textures;
-  /// Bytes that nodes of graphs have allocated and nobody has freed, and the most there were.
+  /// Bytes that nodes of graphs have allocated and that are not freed, and their maximum.
   std::atomic<uint64_t> graph_bytes = 0, graph_bytes_high = 0;
 };
 
@@ -257,11 +258,11 @@ struct Place {
   DeviceSlot* slot = nullptr;
   StreamId stream = kDefaultStream;
   std::shared_ptr<StreamState> state;  ///< Null for the default streams.
-  bool is_of_graph = false;  ///< The work is done when a graph is launched, any number of times.
+  bool is_of_graph = false;  ///< The work runs when a graph is launched, any number of times.
 };
 /// Resolves a stream handle.
 Place place_of(Stream stream);
-/// Returns what the watch for races knows the stream as.
+/// Returns the stream's line in the race watch.
 Line line_of(const Place& place);
 inline bool is_captured(const Place& place) {
   return place.state != nullptr && place.state->captures;
@@ -280,7 +281,7 @@ inline int code_of(const Status& status) {
 /// Called after waiting.
 int take_fault(DeviceSlot& slot, std::optional<StreamId> stream);
 
-/// While one lives, the null stream of this thread is the per-thread default stream.
+/// Makes the per-thread default stream the null stream of this thread while it lives.
 class PerThreadScope {
  public:
   PerThreadScope();
@@ -290,8 +291,8 @@ class PerThreadScope {
 };
 bool is_per_thread();
 
-/// A call of the driver while it lives. Behind the program's own calls, and not behind those that
-/// they make, the host loses the pages of work that it has not waited for.
+/// A call of the driver while it lives. After an outermost call, the pages of work that the host
+/// has not waited for are protected from the host.
 class DriverCall {
  public:
   explicit DriverCall(Process& driver) : driver_(driver), in_driver_(driver.host_pages) {}
@@ -324,8 +325,8 @@ int driver_call(const Work& work, const char* call = __builtin_FUNCTION()) {
   }
 }
 
-/// The code of a call whose arguments alone are wrong, which is not the first to be told before
-/// cuInit.
+/// Returns the code of a call that only has wrong arguments; errors of driver_call(), such as a
+/// missing cuInit, come first.
 inline int wrong_arguments(int code, const char* call = __builtin_FUNCTION()) {
   return driver_call([code](Process&) { return code; }, call);
 }
@@ -354,8 +355,8 @@ int with_device(int device, const Work& work, const char* call = __builtin_FUNCT
 /// Writes "gpuemu: TEXT" to stderr, once per `key` and process. Thread-safe.
 void say_once(const std::string& key, const std::string& text);
 
-/// Refuses a call that the emulator does not support: says so on stderr the first time, counts it
-/// for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
+/// Rejects a call that the emulator does not support: reports it on stderr the first time, counts
+/// it for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
 int unsupported_call(const char* name);
 
 /// Exports the driver function `symbol` also under the name `per_thread`.

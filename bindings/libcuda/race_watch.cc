@@ -12,10 +12,10 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Work is compared with so much earlier work that nothing has waited for.
+/// Limits how much earlier work that nothing has waited for is compared with new work.
 constexpr size_t kWorkMax = 1024, kRangesMax = size_t{1} << 22;
 constexpr size_t kUndecidedMax = 256;
-/// Lines of graphs have numbers from here on, those of the threads' default streams from there on.
+/// First numbers of the lines of graphs, and of the threads' default streams.
 constexpr uint64_t kBranches = uint64_t{1} << 62, kThreads = uint64_t{1} << 63;
 
 size_t ranges_in(const TouchedMemory& memory) {
@@ -42,7 +42,7 @@ RaceEnd end_of(const std::string& entry, const CallSite& site, const TouchedMemo
     made.ptx_kernel = entry;
     made.place = memory.places.at(place);
   } else if (!made.host.stack.empty()) {
-    // The C library copies and fills without lines.
+    // Frames of the C library, which copies and fills, have no lines.
     const auto known =
         std::ranges::find_if(made.host.stack, [](const auto& one) { return one.line != 0; });
     const auto& at = known == made.host.stack.end() ? made.host.stack.front() : *known;
@@ -74,7 +74,7 @@ void note_ranges(TouchedMemory& memory, const std::vector<TouchedRange>& ranges)
   sort_ranges(memory.writes);
 }
 
-/// The call that makes a stream wait, in the interface that the program uses.
+/// Returns the call that makes a stream wait, in the interface that the program uses.
 const char* waiting_call_of(const CallSite& site) {
   const std::string_view call = site.call;
   const bool is_runtime = call == kStatementLaunch || call.starts_with("cuda");
@@ -90,12 +90,12 @@ bool are_in_graph(const WorkStamp& one, const WorkStamp& other) {
   return is_branch(one) && is_branch(other);
 }
 
-/// Where the first of two pieces of work was done, as the second sees it.
+/// Describes where the first of two pieces of work ran, relative to the second.
 const char* place_of(const WorkStamp& first, const WorkStamp& second) {
   return are_in_graph(first, second) ? " in another branch of the graph" : " in another stream";
 }
 
-/// What ends the message about two pieces of work that meet.
+/// Returns the end of the message about two conflicting pieces of work.
 std::string advice_of(const CallSite& first, const CallSite& second, bool host_waits,
                       bool in_graph) {
   if (in_graph) return "nothing orders the two: let one of the nodes depend on the other";
@@ -119,7 +119,7 @@ void RaceWatch::start(bool enabled, Recorder* recorder, const Allocations* alloc
   allocations_ = allocations;
 }
 
-/// One blocking stream beside the legacy one is always in order with it.
+/// A single blocking stream is always ordered with the legacy stream.
 void RaceWatch::turn_on_if_needed() {
   compares_streams_ = enabled_ && (non_blocking_ != 0 || blocking_ > 1 || has_branches_);
   is_on_ = compares_streams_ || follows_host_;
@@ -208,7 +208,7 @@ void RaceWatch::graph_launched(Line line, const std::vector<GraphPiece>& pieces)
 void RaceWatch::launch_touched(uint64_t tag, TouchedMemory memory) {
   const std::lock_guard lock(mutex_);
   const auto [begin, end] = running_.equal_range(tag);
-  // A graph's launches come one after the other.
+  // Launches of a graph run one after the other.
   const auto found = std::min_element(begin, end, [](const auto& one, const auto& other) {
     return one.second.stamp.issued < other.second.stamp.issued;
   });
@@ -228,7 +228,7 @@ void RaceWatch::launch_touched(uint64_t tag, TouchedMemory memory) {
 void RaceWatch::transfer(Line line, const char* call, const std::vector<TouchedRange>& ranges) {
   if (!is_on_) return;
   Work work;
-  work.site = call_site(call);  // Before the lock: it may wait for Python's.
+  work.site = call_site(call);  // Before the lock, because it may wait for Python's lock.
   note_ranges(work.memory, ranges);
   const std::lock_guard lock(mutex_);
   work.stamp = order_.issue(line);
@@ -241,8 +241,8 @@ std::optional<WorkStamp> RaceWatch::other_work(Line line) {
   return order_.issue(line);
 }
 
-/// Work of the same stream that did the same before says nothing more: what meets it meets `work`
-/// too, unless it is ordered with `work` alone.
+/// Earlier work of the same stream with the same accesses adds nothing: what conflicts with it also
+/// conflicts with `work`, unless it is ordered only with `work`.
 bool RaceWatch::replaces_earlier(Work& work) {
   const auto again = std::ranges::find_if(done_, [&](const Work& one) {
     return one.stamp.line == work.stamp.line && one.entry == work.entry &&

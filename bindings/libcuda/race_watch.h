@@ -1,8 +1,8 @@
-// Finds work of different streams that touches the same bytes with no order between, and memory
-// that the host touches before it has waited for work: StreamRace.
+// Finds unordered work of different streams that accesses the same bytes, and memory that the host
+// accesses before it has waited for work: StreamRace.
 //
-// It begins when the program has streams whose work can be without an order, or memory that the
-// host uses without a call, so that other programs pay nothing for it.
+// It starts when the program has streams whose work can be unordered, or memory that the host uses
+// without a call, so that other programs have no overhead.
 #pragma once
 
 #include <atomic>
@@ -31,14 +31,14 @@ struct TouchedRange {
   Touch touch = Touch::Read;
 };
 
-/// A node of a graph that is launched.
+/// A node of a launched graph.
 struct GraphPiece {
-  std::vector<size_t> after;  ///< The pieces that come before, by index; they stand before it.
+  std::vector<size_t> after;  ///< Indices of the preceding pieces, which come earlier in the list.
   std::shared_ptr<const CallSite> site;
-  uint64_t tag = 0;                  ///< A kernel's launch is known by it; 0: no kernel.
+  uint64_t tag = 0;                  ///< Identifies a kernel's launch; 0: not a kernel.
   std::string entry;                 ///< The kernel's name.
-  bool is_followed = false;          ///< launch_touched() is to be called for the kernel.
-  std::vector<TouchedRange> ranges;  ///< What a copy or fill touches.
+  bool is_followed = false;          ///< Whether launch_touched() is called for the kernel.
+  std::vector<TouchedRange> ranges;  ///< The memory that a copy or fill accesses.
 };
 
 /// Thread-safe after start(). All calls but start() do nothing while the watch is off.
@@ -49,46 +49,50 @@ class RaceWatch {
 
   void stream_made(Line line, bool is_non_blocking);
   void stream_ended(Line line);
-  /// Another host thread uses its own default stream.
+  /// Called when another host thread uses its per-thread default stream.
   void thread_stream_made();
-  /// The program has pinned or managed memory.
+  /// Called when the program has pinned or managed memory.
   void follow_host();
   bool follows_host() const { return follows_host_; }
   bool is_on() const { return is_on_; }
 
-  /// Before a launch is issued. `may_use_host`: it may touch pinned or managed memory. Returns
-  /// whether launch_touched() is to be called when it ends.
+  /// Called before a launch is issued. `may_use_host`: it may access pinned or managed memory.
+  /// Returns true if launch_touched() must be called when it ends.
   bool launch_begins(uint64_t tag, Line line, const std::string& entry,
                      std::shared_ptr<const CallSite> site, bool may_use_host);
   void launch_refused(uint64_t tag);
-  /// Whether launch_touched() is to be called for a launch that begins to run.
+  /// Returns true if launch_touched() must be called for a launch that starts to run.
   bool wants(uint64_t tag);
-  /// Before a graph is launched, whose work comes behind that of the line and before what follows.
+  /// Called before a graph is launched. Its work follows that of the line, and precedes what comes
+  /// next.
   void graph_launched(Line line, const std::vector<GraphPiece>& pieces);
-  /// A graph with branches exists: their work can be without an order.
+  /// Called when a graph with branches exists, whose work can be unordered.
   void graph_branches();
   bool compares_streams() const { return compares_streams_; }
   void launch_touched(uint64_t tag, TouchedMemory memory);
-  /// Before a copy or fill is issued, on the thread that does.
+  /// Called before a copy or fill is issued, on the issuing thread.
   void transfer(Line line, const char* call, const std::vector<TouchedRange>& ranges);
-  /// Work that touches no memory, as far as is known. Returns nothing while the watch is off.
+  /// Registers work that accesses no known memory. Returns nothing while the watch is off.
   std::optional<WorkStamp> other_work(Line line);
 
   void recorded(uint64_t event, Line line);
   void waits(Line line, uint64_t event);
   void event_ended(uint64_t event);
-  /// The stream writes a value in its order, or waits for one, which may be written later.
+  /// Called when the stream writes a value in stream order, or waits for one, which may be written
+  /// later.
   void value_written(uint64_t address, uint64_t value, Line line);
   void value_awaited(uint64_t address, std::function<bool(uint64_t)> is_met, Line line);
   void host_waited_for(Line line);
   void host_waited_for_event(uint64_t event);
   void host_waited_for_device(int device);
   void host_function_runs(const WorkStamp& work);
-  /// The pages of pinned and managed memory that work touched which the host has not waited for.
+  /// Returns the pages of pinned and managed memory accessed by work that the host has not waited
+  /// for.
   std::vector<UsedPages> pages_in_use();
-  /// The program reads or writes the byte itself; with `function` in a host function of a stream.
+  /// Called when the program itself accesses the byte; `function` is set in a host function of a
+  /// stream.
   void host_accesses(uint64_t address, bool writes, const WorkStamp* function);
-  /// The memory is free, and may be allocated again.
+  /// Called when the memory is freed, and may be allocated again.
   void forget_memory(uint64_t address, uint64_t bytes);
 
  private:
@@ -99,7 +103,7 @@ class RaceWatch {
     TouchedMemory memory;
     std::vector<UsedPages> pages;  ///< Those in pinned and managed memory.
   };
-  /// Two pieces of work that meet unless a write that is not issued yet orders them.
+  /// Two conflicting pieces of work, unless a write that is not issued yet orders them.
   struct Undecided {
     WorkStamp first, second;
     RunFinding finding;
@@ -109,7 +113,7 @@ class RaceWatch {
   void add(Work work);
   bool replaces_earlier(Work& work);
   void drop_oldest();
-  /// Drops the work that nothing issued later can meet.
+  /// Drops work that cannot conflict with later work.
   void drop_ordered();
   void compare(const Work& first, const Work& second);
   template <typename Change>
@@ -124,9 +128,10 @@ class RaceWatch {
   std::mutex mutex_;                   ///< Guards the members below.
   size_t blocking_ = 0, non_blocking_ = 0;
   WorkOrder order_;
-  /// Launches that have not ended, by tag. Those of a graph have the same in each of its launches.
+  /// Launches that have not ended, by tag. Those of a graph have the same tag in each of its
+  /// launches.
   std::unordered_multimap<uint64_t, Work> running_;
-  uint64_t branches_ = 0;  ///< Lines of graphs so far.
+  uint64_t branches_ = 0;  ///< Number of lines of graphs so far.
   bool has_branches_ = false;
   std::deque<Work> done_;  ///< Work with its memory, in the order of its end.
   size_t ranges_ = 0;      ///< In done_.
@@ -134,7 +139,7 @@ class RaceWatch {
   std::deque<Undecided> undecided_;
 };
 
-/// A host function of a stream runs in this thread while one lives.
+/// Marks that this thread runs a host function of a stream while it lives.
 class HostFunction {
  public:
   explicit HostFunction(const WorkStamp& work);
@@ -145,7 +150,7 @@ class HostFunction {
  private:
   AsProgram as_program_;
 };
-/// Null where none runs in this thread.
+/// Null if none runs in this thread.
 const WorkStamp* running_host_function();
 
 }  // namespace gpuemu::libcuda

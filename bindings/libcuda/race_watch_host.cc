@@ -1,4 +1,4 @@
-// What the program itself does with pinned and managed memory, as the watch for races sees it.
+// The race watch for the program's own accesses to pinned and managed memory.
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -12,8 +12,8 @@ namespace {
 
 thread_local const WorkStamp* host_function = nullptr;
 
-/// A kernel that uses memory in the order of the whole system may tell the host by it that it may
-/// go on, and the host the kernel.
+/// Returns true if a kernel uses memory with system-wide order: through it kernel and host may
+/// signal to each other.
 bool speaks_with_host(const TouchedMemory& memory) {
   return std::ranges::any_of(memory.places, [](const TouchedPlace& place) {
     const std::string_view text = place.instruction;
@@ -22,13 +22,13 @@ bool speaks_with_host(const TouchedMemory& memory) {
   });
 }
 
-/// The pages that these bytes fill. A system call fails on a page that is taken away, so that of a
-/// larger allocation only pages are taken in which the program has nothing else to do.
+/// Returns the pages of these bytes. System calls fail on protected pages, so for larger
+/// allocations only pages without other data of the program are returned.
 UsedPages pages_of(const Allocation& in, const TouchedBytes& bytes, bool were_written) {
   const auto size = static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
   const auto up = [&](uint64_t address) { return (address + size - 1) / size * size; };
   const auto down = [&](uint64_t address) { return address / size * size; };
-  // Beside registered memory the program has other things.
+  // The pages around registered memory contain other data of the program.
   if (in.kind == MemoryKind::Registered) return {up(bytes.begin), down(bytes.end), were_written};
   if (in.bytes <= size) return {down(bytes.begin), up(bytes.end), were_written};
   const bool is_to_the_end = bytes.end >= in.address + in.bytes;
@@ -80,8 +80,7 @@ std::vector<UsedPages> RaceWatch::pages_in_use() {
       all.insert(all.end(), one.pages.begin(), one.pages.end());
     }
   }
-  // Written pages go last: they are protected against reads as well, and the last protection
-  // counts.
+  // Written pages go last: they are protected against reads as well, and the last protection wins.
   std::ranges::stable_sort(all, {}, &UsedPages::were_written);
   return all;
 }

@@ -28,7 +28,7 @@ struct Ranges {
   std::map<uint64_t, Range> all;
   uint64_t number = 0;
 };
-/// They outlive the driver's own objects, and may be declared before cuInit.
+/// Never destroyed, and may be used before cuInit.
 Ranges& ranges() {
   static Ranges* const kRanges = new Ranges;
   return *kRanges;
@@ -40,7 +40,7 @@ bool overlaps(const std::map<uint64_t, Range>& all, uint64_t address, uint64_t b
   return after != all.begin() && address - std::prev(after)->first < std::prev(after)->second.bytes;
 }
 
-/// Calls `work` for the devices whose kernels reach the allocation by its own address.
+/// Calls `work` for the devices whose kernels access the allocation by its own address.
 template <typename Work>
 void each_device(Process& driver, const Allocation& of, const Work& work) {
   for (size_t i = 0; i < driver.devices.size(); ++i) {
@@ -115,7 +115,7 @@ void apply_ranges(Process& driver, const Allocation& made) {
 }
 
 void end_ranges_of(Process& driver, const Allocation& gone) {
-  // What is registered anew has the same parts.
+  // Memory that is registered again has the same parts.
   if (gone.kind == MemoryKind::Registered) return;
   Ranges& known = ranges();
   const std::lock_guard lock(known.mutex);

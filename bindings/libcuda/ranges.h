@@ -1,5 +1,5 @@
-// Parts of allocations that a client with an allocator of its own hands out. Findings name them,
-// and kernels may not leave them.
+// Parts of allocations, for clients with their own allocator. Findings name them, and kernels may
+// not leave them.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,21 @@ namespace gpuemu::libcuda {
 struct Process;
 struct Allocation;
 
-/// Applies the parts that were declared before their memory was known. All functions here are
+/// Applies parts that were declared before their memory was known. All functions here are
 /// thread-safe.
 void apply_ranges(Process& driver, const Allocation& made);
-/// Ends the parts of an allocation that is freed.
+/// Ends the parts of a freed allocation.
 void end_ranges_of(Process& driver, const Allocation& gone);
 
 }  // namespace gpuemu::libcuda
 
 // libcuda.so.1 exports these as gpuemu_range_begin and gpuemu_range_end.
 extern "C" {
-/// Says that the client uses these bytes as an allocation of its own, named `name` in findings; a
-/// null name gives it a number. Memory of the host may be declared before it is registered. Returns
-/// 0, or CUDA_ERROR_INVALID_VALUE where the bytes are not in one allocation or overlap another
-/// range.
+/// Declares that the client uses these bytes as one allocation, named `name` in findings; null
+/// gives it a number as its name. Host memory may be declared before it is registered. Returns 0,
+/// or CUDA_ERROR_INVALID_VALUE if the bytes are not in one allocation or overlap another range.
 int gpuemu_driver_range_begin(const void* pointer, size_t bytes, const char* name);
 /// Ends the range that begins at `pointer`; from now on it counts as freed. Returns 0, or
-/// CUDA_ERROR_INVALID_VALUE where none begins there.
+/// CUDA_ERROR_INVALID_VALUE if none begins there.
 int gpuemu_driver_range_end(const void* pointer);
 }

@@ -10,7 +10,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// What goes between two devices at a time.
+/// Bytes copied between two devices at a time.
 constexpr uint64_t kPiece = uint64_t{16} << 20;
 
 Device& device_at(Process& driver, int number) {
@@ -23,7 +23,7 @@ bool is_of_peer(const Allocation& one, int peer) {
 
 uint32_t bit_of(int device) { return uint32_t{1} << device; }
 
-/// Whether the kernels of a device may use the memory of another one.
+/// Returns true if the kernels of a device may use the memory of another one.
 bool may_use(Process& driver, int device, const Allocation& one) {
   if (device == one.device || !is_of_peer(one, one.device)) return false;
   const DeviceSlot& slot = *driver.devices[static_cast<size_t>(device)];
@@ -39,8 +39,8 @@ int wait_for_stream(Process& driver, const Place& place) {
   return take_fault(*place.slot, place.stream);
 }
 
-/// The kernels of the slot can use the allocation from now on. They may write it, which its own
-/// device does not see: it has no undefined bytes from then on.
+/// Lets the kernels of the slot use the allocation. They may write it, which the allocation's
+/// device does not see, so from now on all of its bytes count as defined.
 Status adopt_of_peer(Process& driver, const DeviceSlot& slot, const Allocation& one) {
   if (driver.settings.checks.has(DeviceCheck::Init)) {
     say_once("memory of peers",
@@ -59,7 +59,7 @@ int device_of(Process& driver, const Place& place, const End& end) {
   if (const auto known = driver.allocations.holding(end.address)) {
     return is_host(known->kind) ? place.device : known->device;
   }
-  // A variable of a module.
+  // It may be a variable of a module.
   if (place.slot->device->download({}, end.address)) return place.device;
   for (size_t i = 0; i < driver.devices.size(); ++i) {
     if (driver.devices[i]->device->download({}, end.address)) return static_cast<int>(i);
@@ -131,7 +131,7 @@ void release_everywhere(Process& driver, const Allocation& one) {
 
 namespace {
 
-/// Closes those allocations of which `concerns` is true and which the device does not reach
+/// Closes the allocations for which `concerns` returns true and that the device cannot access
 /// otherwise.
 template <typename Concerns>
 void release_all(Process& driver, int device, const Concerns& concerns) {
@@ -142,7 +142,7 @@ void release_all(Process& driver, int device, const Concerns& concerns) {
   }
 }
 
-/// Opens them: all, or none with an error.
+/// Opens all such allocations, or none and returns an error.
 template <typename Concerns>
 int adopt_all(Process& driver, int device, const Concerns& concerns) {
   for (const Allocations::Shared& one : driver.allocations.all()) {
@@ -176,7 +176,7 @@ void close_peer(Process& driver, int device, int peer) {
   const auto one_of_them = peers.find(peer);
   if (one_of_them == peers.end()) return;
   peers.erase(one_of_them);
-  if (peers.contains(peer)) return;  // Another context uses it.
+  if (peers.contains(peer)) return;  // Another context still uses it.
   release_all(driver, device, [&](const Allocation& one) { return is_of_peer(one, peer); });
 }
 

@@ -1,5 +1,6 @@
-// Which devices reach which memory. Memory of the host is reached by all; memory of a device by its
-// own kernels, and by those of devices that may use it as peers. Copies and fills reach all memory.
+// Controls which devices can access which memory: all can access host memory; a device's memory can
+// be accessed by its own kernels, and by those of devices that may use it as peers. Copies and
+// fills can access all memory.
 #pragma once
 
 #include <mutex>
@@ -9,37 +10,36 @@
 
 namespace gpuemu::libcuda {
 
-/// Returns the device whose memory lies at the end; that of `place` for memory that every device
-/// reaches. All functions here are thread-safe.
+/// Returns the device whose memory is at this end; that of `place` for memory that every device can
+/// access. All functions here are thread-safe.
 int device_of(Process& driver, const Place& place, const End& end);
 
-/// Copies from or to memory of another device than that of `place`, behind the work of the stream;
-/// it is done when this returns.
+/// Copies from or to memory of a device other than that of `place`, after the work of the stream;
+/// the copy is done when this returns.
 int copy_across(Process& driver, const Place& place, End to, End from, uint64_t bytes,
                 const Transfer& transfer);
 /// The same for fill(), of memory of `device`.
 int fill_across(Process& driver, const Place& place, int device, uint64_t address, unsigned value,
                 unsigned bytes, uint64_t count);
 
-/// Held while memory is added to the allocations or taken from them, and while peers are opened or
-/// closed: a device adopts each allocation that it may use once. Holds nothing where there is one
-/// device. Taken after ContextState::peers_mutex, and before all others.
+/// Held while allocations are added or removed, and while peers are opened or closed, so that a
+/// device adopts each allocation only once. Holds nothing if there is only one device. Taken after
+/// ContextState::peers_mutex, and before all other mutexes.
 std::unique_lock<std::mutex> lock_reach(Process& driver);
 
-/// Lets the kernels of every device use memory of the host.
+/// Lets the kernels of every device use host memory.
 Status adopt_everywhere(Process& driver, uint64_t address, uint64_t bytes, const std::string& name);
-/// Takes that, or what share_with_peers() gave, away again; for the latter with lock_reach().
+/// Revokes that, or the access of share_with_peers(); for the latter the caller holds lock_reach().
 void release_everywhere(Process& driver, const Allocation& one);
 
-/// Lets the kernels of a device use the memory of another one, now and in future, until each that
-/// opened it has closed it.
+/// Lets the kernels of a device use current and future memory of another one, until every opener
+/// has closed it.
 int open_peer(Process& driver, int device, int peer);
 void close_peer(Process& driver, int device, int peer);
-/// Lets the kernels of another device use the memory of a pool, or no longer.
+/// Allows or forbids the kernels of another device to use the memory of a pool.
 int open_pool(Process& driver, Pool pool, PoolState& state, int device);
 void close_pool(Process& driver, Pool pool, PoolState& state, int device);
-/// Lets the devices that may use the memory of its device as peers use a new allocation; with
-/// lock_reach().
+/// Lets the peers of its device use a new allocation. The caller holds lock_reach().
 void share_with_peers(Process& driver, const Allocation& made);
 
 }  // namespace gpuemu::libcuda

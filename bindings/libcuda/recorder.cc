@@ -24,8 +24,8 @@ std::vector<std::string> command_line() {
   return words;
 }
 
-/// The message without "; thread (1,0,0) of block (0,0,0), FILE:LINE: INSTRUCTION", which the
-/// finding has in members of its own.
+/// Returns the message without "; thread (1,0,0) of block (0,0,0), FILE:LINE: INSTRUCTION", which
+/// the finding has in separate members.
 std::string without_place(const DeviceFinding& seen) {
   const auto index = [](const Dim3& of) { return fmt::format("({},{},{})", of.x, of.y, of.z); };
   const size_t at = seen.message.rfind("; thread " + index(seen.thread) + " of block " +
@@ -66,8 +66,8 @@ RunAllocation allocation_of(const Allocation& what, int64_t offset) {
   return made;
 }
 
-/// Replaces the allocation's name in a message by that of the argument that points into it. Of
-/// several it is the one that points closest before the byte concerned.
+/// Replaces the allocation's name in a message by that of the argument that points into it; of
+/// several, the one that points closest before the byte.
 void name_argument(std::string& message, const Allocation& what, int64_t offset,
                    const std::vector<PointerArgument>& pointers) {
   const PointerArgument* best = nullptr;
@@ -186,7 +186,7 @@ void Recorder::describe_allocation(RunFinding& finding, const DeviceFinding& see
   finding.allocation = allocation_of(*what, seen.byte_offset);
   name_closed(finding.message, *what);
   name_argument(finding.message, *what, seen.byte_offset, pointers);
-  // Memory that was freed while the report was on its way has been outside of the bounds before.
+  // Memory that was freed after the access was within its bounds at that time.
   const bool was_inside =
       seen.byte_offset >= 0 && static_cast<uint64_t>(seen.byte_offset) < what->bytes;
   if (what->freed != nullptr && was_inside && seen.kind == DeviceFindingKind::OutOfBounds) {

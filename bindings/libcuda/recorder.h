@@ -28,35 +28,35 @@ struct PointerArgument {
   uint64_t value = 0;
 };
 
-/// Under `gpuemu run` it writes each finding to the process's file at once, so that a crash loses
-/// none. Otherwise it prints the findings to stderr when the process exits. Thread-safe after
+/// Under `gpuemu run` it writes each finding immediately to the process's file, so that a crash
+/// loses none. Otherwise it prints the findings to stderr when the process exits. Thread-safe after
 /// start().
 class Recorder {
  public:
   /// Must be called once, before anything else. `allocations` must outlive the recorder.
   void start(const Settings& settings, const Allocations* allocations);
   /// Registers a launch before it is issued and returns its tag. `stays` is for a captured launch,
-  /// which may run any number of times, until launch_dropped(). `pointers` are the arguments that
+  /// which may run any number of times until launch_dropped(). `pointers` are the arguments that
   /// may be addresses.
   uint64_t launch_begins(StreamId stream, std::shared_ptr<const CallSite> site, bool stays,
                          std::vector<PointerArgument> pointers);
-  /// A launch that stays runs once more, in this stream. `is_certain`: it does not depend on a
+  /// A captured launch runs once more, in this stream. `is_certain`: it does not depend on a
   /// condition, so it counts as issued now and not when it ends.
   void launch_repeats(uint64_t tag, StreamId stream, bool is_certain);
-  /// A launch that stays runs no more: it is forgotten when the last of its runs has ended.
+  /// A captured launch will not run again: it is removed when its last run has ended.
   void launch_dropped(uint64_t tag);
-  /// Forgets a launch that could not be issued.
+  /// Removes a launch that could not be issued.
   void launch_refused(uint64_t tag);
-  /// Records the findings of a launch that ran on `device`, and keeps what it stored of undefined
-  /// values in undefined(). Returns the stream that it was issued to.
+  /// Records the findings of a launch that ran on `device`, and keeps the undefined values that it
+  /// stored in undefined(). Returns the stream to which it was issued.
   StreamId launch_ended(int device, uint64_t tag, const LaunchReport& report);
   UndefinedValues& undefined() { return undefined_; }
   /// Records a wrong call of the host. `what` is the allocation concerned, or null.
   void host_finding(const char* kind, const std::string& message, const char* call,
                     const Allocation* what, int64_t offset);
-  /// Records a launch that failed and whose error nobody read. `reason` is the error's text.
+  /// Records a failed launch whose error was never read. `reason` is the error's text.
   void unchecked_launch(const CallSite& site, const std::string& entry, const std::string& reason);
-  /// Records a finding, or counts it where it is known.
+  /// Records a finding, or counts it if it is already known.
   void add(RunFinding finding);
   /// Counts a call of a function that is not implemented.
   void unsupported(const char* call);
@@ -70,17 +70,17 @@ class Recorder {
     StreamId stream = kDefaultStream;
     std::shared_ptr<const CallSite> site;
     bool stays = false, is_dropped = false;
-    uint64_t runs = 0;  ///< Runs of a launch that stays, as long as they have not ended.
+    uint64_t runs = 0;  ///< Runs of a captured launch that have not ended.
     std::vector<PointerArgument> pointers;
     bool is_counted = false;  ///< As issued, see launch_repeats().
   };
   struct Known {
     RunFinding finding;
-    uint64_t written = 0;  ///< The part of its count that is in the file.
+    uint64_t written = 0;  ///< The part of its count that is already in the file.
   };
-  /// Adds a finding with the same key, and writes it when it is the first one of its test.
+  /// Counts a known finding again, and writes it if it is the first one of its test.
   void add_again(Known& known, const RunFinding& again);
-  /// Bounds and alignment are always checked; their findings are reported with `memory` alone.
+  /// Bounds and alignment are always checked; their findings are reported only with `memory`.
   bool is_wanted(DeviceFindingKind kind) const;
   void describe_allocation(RunFinding& finding, const DeviceFinding& seen,
                            const std::vector<PointerArgument>& pointers) const;

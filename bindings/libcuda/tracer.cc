@@ -16,7 +16,7 @@ namespace {
 
 thread_local bool is_in_call = false;
 
-/// "cuMemAlloc" of "cuMemAlloc_v2".
+/// Returns "cuMemAlloc" for "cuMemAlloc_v2".
 std::string without_version(std::string name) {
   const size_t at = name.rfind("_v");
   if (at != name.npos && at + 3 == name.size()) name.resize(at);
@@ -54,7 +54,7 @@ void Tracer::write(uint64_t row, const std::string& row_name, const std::string&
   const std::lock_guard lock(mutex_);
   std::string text = line;
   if (rows_.insert(row).second) text = encode_line(RunTraceRow{getpid(), row, row_name}) + line;
-  // At once, so that a crash loses nothing.
+  // Written immediately, so that a crash loses nothing.
   const bool is_written =
       std::fwrite(text.data(), 1, text.size(), file_) == text.size() && std::fflush(file_) == 0;
   if (is_written) return;
@@ -75,7 +75,7 @@ void Tracer::call(const char* name, uint64_t begin_ns, uint64_t end_ns) {
 void Tracer::kernel(const std::string& entry, int device, StreamId stream,
                     const LaunchReport& report) {
   if (!is_on_) return;
-  // Numbers of threads are smaller.
+  // Thread ids are smaller.
   constexpr uint64_t kRowsOfDevice = uint64_t{1} << 40;
   const uint64_t row = kRowsOfDevice * (static_cast<uint64_t>(device) + 1) + stream;
   const uint64_t end = now_ns();

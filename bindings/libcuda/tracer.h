@@ -1,4 +1,4 @@
-// Writes when driver functions and kernels ran, for `gpuemu run --trace`.
+// Writes the times of driver functions and kernels, for `gpuemu run --trace`.
 #pragma once
 
 #include <atomic>
@@ -19,9 +19,9 @@ class Tracer {
   /// Must be called once, before anything else.
   void start(const Settings& settings);
   bool is_on() const { return is_on_; }
-  /// A driver function, on this thread; times are those of now_ns().
+  /// Writes a driver function of this thread; times are those of now_ns().
   void call(const char* name, uint64_t begin_ns, uint64_t end_ns);
-  /// A kernel that has just ended.
+  /// Writes a kernel that has just ended.
   void kernel(const std::string& entry, int device, StreamId stream, const LaunchReport& report);
 
  private:
@@ -30,14 +30,14 @@ class Tracer {
   std::atomic<bool> is_on_ = false;
   std::mutex mutex_;  ///< Guards the members below.
   std::FILE* file_ = nullptr;
-  std::set<uint64_t> rows_;  ///< Whose names are written.
+  std::set<uint64_t> rows_;  ///< Rows whose names are written.
 };
 
 /// CLOCK_MONOTONIC.
 uint64_t now_ns();
 
-/// Lives as long as a driver function runs. Of several in one thread the first one counts, so that
-/// a function is traced by its own name and not by that of a helper.
+/// Lives as long as a driver function runs. Only the outermost one of a thread counts, so that a
+/// function is traced under its own name and not under that of a helper.
 class CallScope {
  public:
   /// `name` must live as long as the process.

@@ -27,14 +27,14 @@ Status upload_staged(const Place& place, uint64_t to, std::span<const std::byte>
   return place.slot->streams->host_call(place.stream, [staged] {});
 }
 
-/// Whether the host can read memory at this address without another call.
+/// Returns true if the host can read memory at this address without a call.
 bool is_of_host(Process& driver, const End& end) {
   if (end.of_host) return true;
   const auto known = driver.allocations.holding(end.address);
   return known != nullptr && is_host(known->kind);
 }
 
-/// What a copy to the host in a stream does with undefined values: it records them for this call.
+/// Records undefined values for this call when a copy in a stream reaches the host.
 UndefinedCopied undefined_copied(Process& driver, const Place& place, const Transfer& transfer) {
   if (!driver.settings.checks.has(DeviceCheck::Init)) return {};
   return [&driver, device = place.device,
@@ -142,7 +142,8 @@ void let_finish(Process& driver, const Place& place) {
   };
   constexpr auto kPatience = std::chrono::seconds(2);
   constexpr int kTriesMax = 3;
-  static std::atomic<int> vain = 0;  // In a row; later waits would only delay the program.
+  // Waits in a row that timed out; more would only delay the program.
+  static std::atomic<int> vain = 0;
   if (vain >= kTriesMax || is_captured(place)) return;
   {
     const std::lock_guard lock(driver.listening_mutex);
@@ -150,7 +151,8 @@ void let_finish(Process& driver, const Place& place) {
   }
   Streams& streams = *place.slot->streams;
   if (driver.settings.schedule_seed != 0) {
-    (void)code_of(streams.synchronize(place.stream));  // Work is done when somebody waits for it.
+    // Work is done when the program waits for it.
+    (void)code_of(streams.synchronize(place.stream));
     return;
   }
   const auto done = std::make_shared<Done>();
@@ -309,7 +311,7 @@ int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, u
     return fill_across(driver, place, device, address, value, bytes, count);
   }
   const int issued = issue_fill(driver, place, address, value, bytes, count);
-  // The host may look at its own memory behind the call.
+  // The host may read its own memory after the call.
   const bool waits = transfer.waits && is_of_host(driver, device_end(address));
   if (issued == CUDA_SUCCESS && waits) return wait(place);
   finish_if_shared(driver, place, ranges);

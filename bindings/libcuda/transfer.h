@@ -1,4 +1,4 @@
-// Copies and fills memory in stream order, and keeps the rules of stream capture.
+// Copies and fills memory in stream order, and enforces the rules of stream capture.
 #pragma once
 
 #include <cstddef>
@@ -20,20 +20,20 @@ inline End device_end(uint64_t address) { return {false, address}; }
 /// Returns the end at a unified address: device memory, or else memory of the host.
 End any_end(uint64_t address);
 
-/// The driver function that asks for a transfer; `waits` is true for the synchronous ones.
+/// The driver function that requests a transfer; `waits` is true for synchronous ones.
 struct Transfer {
   const char* call = "";
   bool waits = false;
-  bool is_part = false;  ///< The caller has told note_transfer() of the whole.
-  /// Not null: only what the transfer touches is wanted, there.
+  bool is_part = false;  ///< The caller has already called note_transfer() for the whole.
+  /// If not null, the transfer is not done; only its accesses are added here.
   std::vector<TouchedRange>* told = nullptr;
 };
 
-/// One copy of `bytes` bytes as the watch for races sees it; memory that only the host uses is left
-/// out.
+/// Adds the accesses of one copy of `bytes` bytes for the race watch, except memory that only the
+/// host uses.
 void add_ranges(Process& driver, End to, End from, uint64_t bytes,
                 std::vector<TouchedRange>& ranges);
-/// Tells the watch for races what a copy or fill is going to touch.
+/// Reports the accesses of a copy or fill to the race watch before it starts.
 void note_transfer(Process& driver, const Place& place, const Transfer& transfer,
                    const std::vector<TouchedRange>& ranges);
 
@@ -46,21 +46,21 @@ int copy(const Place& place, End to, End from, uint64_t bytes, Transfer transfer
 int fill(const Place& place, uint64_t address, unsigned value, unsigned bytes, uint64_t count,
          Transfer transfer);
 
-/// Records what the host gets of undefined values when it reads these bytes of the device in
+/// Records the undefined values that the host gets when it reads these bytes of the device in
 /// `call`.
 void host_gets(Process& driver, const Place& place, uint64_t address, uint64_t bytes,
                const char* call);
 
-/// Waits until the stream has done its work, so that its accesses of memory that the host uses are
-/// known before the host goes on. Not for ever: the work may wait for the host.
+/// Waits for the stream's work, so that its accesses to memory that the host uses are known before
+/// the host continues. The wait is limited, because the work may wait for the host.
 void let_finish(Process& driver, const Place& place);
-/// Does that where one of the ranges lies in such memory and the work is in a stream.
+/// Does that if one of the ranges is in such memory and the work is in a stream.
 void finish_if_shared(Process& driver, const Place& place, const std::vector<TouchedRange>& ranges);
 
-/// Makes the work a node of the graph that the stream of `place` captures. Returns CUDA_SUCCESS, or
-/// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED when the capture is invalid. `call` made the work.
+/// Adds the work as a node of the graph that the stream of `place` captures. Returns CUDA_SUCCESS,
+/// or CUDA_ERROR_STREAM_CAPTURE_INVALIDATED if the capture is invalid. `call` requested the work.
 int capture_work(const Place& place, NodeWork work, const char* call);
-/// Whether a capture began with this stream, and is not over.
+/// Returns true if a capture began with this stream and has not ended.
 bool began_capture(const StreamState& stream);
 /// Makes the capture of the stream invalid, if there is one.
 void invalidate_capture(StreamState& stream);
@@ -68,11 +68,11 @@ void invalidate_capture(StreamState& stream);
 /// CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED or CUDA_ERROR_STREAM_CAPTURE_IMPLICIT; CUDA_SUCCESS when
 /// there is no such capture.
 int refuse_capture(Process& driver, const Place& place);
-/// For a call that may wait for the device, as those that allocate and free: it is not allowed
+/// For a call that may wait for the device, such as one that allocates or frees: it is not allowed
 /// while a stream captures, and makes that capture invalid, unless the modes of the capture and of
 /// this thread allow it. Returns CUDA_SUCCESS or CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED.
 int refuse_unsafe(Process& driver);
-/// As refuse_capture(), for work that may be captured, but not in the default stream.
+/// Like refuse_capture(), for work that may be captured, but not in the default stream.
 inline int refuse_implicit(Process& driver, const Place& place) {
   return place.stream == kDefaultStream ? refuse_capture(driver, place)
                                         : static_cast<int>(CUDA_SUCCESS);

@@ -14,7 +14,7 @@ uint64_t key_of(int device, uint32_t number) {
   return static_cast<uint64_t>(static_cast<unsigned>(device)) << 32 | number;
 }
 
-/// What findings must have in common to be kept once.
+/// Returns a key that is equal for findings of which only one is kept.
 std::string text_key(const RunFinding& finding) {
   std::string key = fold_key(finding) + "|" + finding.message;
   for (const RunFrame& frame : finding.host.stack) {

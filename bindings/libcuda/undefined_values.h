@@ -1,5 +1,5 @@
-// Keeps what kernels stored of values that they computed from memory that nothing wrote, until the
-// host gets such a value: only then it is a finding.
+// Keeps undefined values that kernels stored, computed from memory that was never written, until
+// the host reads such a value: only then is it a finding.
 #pragma once
 
 #include <atomic>
@@ -22,13 +22,13 @@ class Recorder;
 /// Thread-safe.
 class UndefinedValues {
  public:
-  /// Keeps the finding that UndefinedStore `number` of a device makes when the host gets its value.
+  /// Keeps the finding for UndefinedStore `number` of a device, in case the host reads its value.
   void keep(int device, uint32_t number, RunFinding finding);
-  /// Records the findings for bytes that the host gets by the call of `site`.
+  /// Records the findings for bytes that the host reads by the call of `site`.
   void host_gets(int device, const std::vector<UndefinedBytes>& bytes, const CallSite& site,
                  Recorder& recorder);
 
-  /// Whether anything was kept.
+  /// Returns true if anything was kept.
   bool any() const { return any_; }
 
  private:
@@ -37,7 +37,7 @@ class UndefinedValues {
   std::atomic<bool> any_ = false;
   std::mutex mutex_;  ///< Guards the members below.
   std::unordered_map<uint64_t, Shared> by_number_;
-  std::map<std::string, Shared> by_text_;  ///< Launches of a loop share what they say.
+  std::map<std::string, Shared> by_text_;  ///< Launches in a loop share equal findings.
 };
 
 }  // namespace gpuemu::libcuda

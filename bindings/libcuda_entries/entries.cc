@@ -1,5 +1,5 @@
-// Defines the functions that libcuda.so.1 exports. Each jumps to the function of its name in
-// libgpuemu.so.1: arguments, stack and return address stay as the caller made them.
+// Defines the functions that libcuda.so.1 exports. Each jumps to the function with its name in
+// libgpuemu.so.1; arguments, stack and return address stay unchanged.
 #ifndef __x86_64__
 #error "libcuda.so.1 exists for x86-64 only: write the jump of this processor here"
 #endif
@@ -16,7 +16,7 @@
   ".size " #name ", . - " #name                       \
   "\n"                                                \
   ".set gpuemu_entry, gpuemu_entry + 8\n"
-// Only together do the parts keep their order.
+// One string keeps the parts in order.
 #pragma GCC diagnostic ignored "-Woverlength-strings"
 // clang-format off
 asm(

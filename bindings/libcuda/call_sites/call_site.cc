@@ -20,7 +20,7 @@ const void* base_of(const void* inside) {
 
 thread_local const char* runtime_call = nullptr;
 thread_local std::shared_ptr<const CallSite> launch_site;
-/// Where the runtime library is loaded; null without one.
+/// Where the runtime library is loaded; null if it is not.
 std::atomic<const void*> runtime_base = nullptr;
 
 bool is_ours(uintptr_t address) {
@@ -32,7 +32,9 @@ bool is_ours(uintptr_t address) {
 _Unwind_Reason_Code note_frame(_Unwind_Context* frame, void* into) {
   auto& site = *static_cast<CallSite*>(into);
   if (site.count == CallSite::kFramesMax) return _URC_END_OF_STACK;
-  int is_next = 0;  // Frames that a signal interrupted tell the instruction, not the one behind it.
+  // For a frame interrupted by a signal, the address is that of the instruction, not of the next
+  // one.
+  int is_next = 0;
   const uintptr_t address = _Unwind_GetIPInfo(frame, &is_next);
   if (address != 0) site.addresses[site.count++] = is_next != 0 ? address + 1 : address;
   return _URC_NO_REASON;

@@ -18,7 +18,7 @@ struct CallSite {
   const char* call = "";  ///< "cuLaunchKernel"; a string literal.
   uint32_t count = 0;
   std::array<uintptr_t, kFramesMax> addresses{};
-  std::vector<RunFrame> python;  ///< The Python stack; `addresses` is empty when this is not.
+  std::vector<RunFrame> python;  ///< The Python stack; if it is not empty, `addresses` is.
   std::string test;              ///< The pytest test that runs; "" outside of pytest.
 };
 
@@ -29,7 +29,7 @@ inline constexpr const char* kTritonLaunch = "kernel[grid](...)";
 inline constexpr const char* kNumbaLaunch = "kernel[grid, block](...)";
 /// The `call` of launches by the <<<>>> statement of CUDA C++.
 inline constexpr const char* kStatementLaunch = "<<<>>>";
-/// The `call` of a read or write of memory by the program itself.
+/// The `call` for an access to memory by the program itself.
 inline constexpr const char* kHostAccess = "access of the host";
 
 /// Captures the stack of this thread. `call` must live as long as the process. Never null. While a
@@ -39,12 +39,12 @@ std::shared_ptr<const CallSite> call_site(const char* call);
 /// which runs in this thread, else `call`.
 const char* called(const char* call);
 
-/// What the runtime library says of the calling thread. `name` must live as long as the process;
-/// null when its function returns.
+/// Sets the runtime function that runs in the calling thread. `name` must live as long as the
+/// process; null when the function returns.
 void set_runtime_call(const char* name);
-/// call_site() in this thread returns `site` until this is called with null.
+/// Makes call_site() in this thread return `site`, until called with null.
 void set_launch_site(std::shared_ptr<const CallSite> site);
-/// Frames of the library that holds this address are left out of stacks.
+/// Leaves frames of the library that contains this address out of stacks.
 void add_own_library(const void* inside);
 
 /// Resolves the frames of a call site to functions and lines, without those of this library.

@@ -18,9 +18,9 @@ struct LinePlace {
   std::string file;
   uint32_t line = 0;
 };
-/// Returns the line that covers `address`, by the addresses of the ELF file. Code from the header
-/// `passed_over`, a file name, counts as code of the line before it: it is inlined there. "" for
-/// none. Thread-safe.
+/// Returns the line that covers `address`, an address of the ELF file. Code from the header
+/// `passed_over`, a file name, counts as code of the line before it, where it is inlined. `file` is
+/// "" if no line is found. Thread-safe.
 LinePlace line_at(const LineSections& sections, uint64_t address, const std::string& passed_over);
 
 }  // namespace gpuemu::libcuda

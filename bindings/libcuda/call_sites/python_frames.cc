@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kFramesMax = 16;
 constexpr std::string_view kTriton = "triton", kNumba = "numba", kBindings = "cuda";
-/// Packages between a program and the driver; where they call it says nothing about the program.
+/// Packages between a program and the driver; their frames say nothing about the program.
 constexpr std::string_view kHidden[] = {kTriton, kNumba, kBindings, "torch", "gpuemu"};
 
 /// Finds a function in the process; returns nullptr when no library has it.

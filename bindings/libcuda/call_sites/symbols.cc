@@ -19,7 +19,7 @@ constexpr std::string_view kStart = "_start";
 /// The header with the C++ forms of the runtime API, which are inline functions.
 constexpr std::string_view kRuntimeHeader = "cuda_runtime.h";
 
-/// Whether the name is that of a C++ form of a runtime function: "cudaError
+/// Returns true for the name of a C++ form of a runtime function: "cudaError
 /// cudaMalloc<float>(...)".
 bool is_runtime_form(std::string_view name) {
   constexpr std::string_view kResult = "cudaError ";
@@ -41,7 +41,7 @@ const ElfFile* file_of(const Dl_info& known) {
   return place->second.get();
 }
 
-/// Whether the module is the C library or the loader: their frames only start the program.
+/// Returns true if the module is the C library or the loader: their frames only start the program.
 bool starts_programs(const Dl_info& known) {
   const std::string_view path = known.dli_fname == nullptr ? "" : known.dli_fname;
   const std::string_view name = path.substr(path.rfind('/') + 1);

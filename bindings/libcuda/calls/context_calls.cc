@@ -80,7 +80,7 @@ GPUEMU_DRIVER_API int cuCtxCreate_v3(Context* context, const void* affinity, int
   return create(context, flags, device);
 }
 
-/// Parameters that name nothing are as good as none: programs of CUDA 13 pass such ones.
+/// Ignores parameters that request nothing: programs of CUDA 13 pass such ones.
 GPUEMU_DRIVER_API int cuCtxCreate_v4(Context* context, const ContextParameters* parameters,
                                      unsigned flags, int device) {
   if (parameters == nullptr) return create(context, flags, device);

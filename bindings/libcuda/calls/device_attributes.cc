@@ -5,7 +5,8 @@
 namespace gpuemu::libcuda {
 
 std::optional<int> device_attribute(const DeviceProperties& device, int attribute) {
-  // The emulator's own count is that of the host's processors, which no GPU program expects.
+  // Uses the part's count. The emulator's own count is that of the host's processors, which no GPU
+  // program expects.
   const emulator::Part& part = emulator::part_of(device.sm);
   switch (attribute) {
 #define GPUEMU_DEVICE_ATTRIBUTE(number, value) \

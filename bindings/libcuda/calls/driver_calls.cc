@@ -1,5 +1,5 @@
-// Tabulates the functions of libcuda.so.1, which jumps to them by this table: they are in
-// libgpuemu.so.1, so that an installation has the emulator once for both.
+// Lists the functions of libcuda.so.1, which jumps to them through this table: they are in
+// libgpuemu.so.1, so that an installation has the emulator only once.
 //
 // The functions are declared without parameters, so that a table can hold their addresses. No
 // header that declares them otherwise may be included here.
@@ -10,7 +10,7 @@ extern "C" {
 
 using DriverCall = int (*)();
 
-/// By their order in all_calls.def.
+/// In the order of all_calls.def.
 // NOLINTNEXTLINE(readability-identifier-naming): a name of C that another library looks up.
 extern __attribute__((visibility("default"))) const DriverCall gpuemu_driver_calls[];
 const DriverCall gpuemu_driver_calls[] = {

@@ -41,12 +41,12 @@ __attribute__((destructor)) void end_process() {
 
 }  // namespace
 
-/// NVIDIA's runtime library asks for tables that no header describes, and fails without them.
+/// NVIDIA's runtime library requests tables that no header describes, and fails without them.
 GPUEMU_DRIVER_API int cuGetExportTable(const void** table, const void* id) {
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   Dl_info caller{};
   const bool is_known = dladdr(__builtin_return_address(0), &caller) != 0;
-  // NVRTC looks for a table when it compiles, and does without.
+  // NVRTC requests a table when it compiles, but works without it.
   if (is_known &&
       std::string_view(caller.dli_fname).find("/libnvrtc.so") != std::string_view::npos) {
     return CUDA_ERROR_NOT_SUPPORTED;
@@ -65,8 +65,8 @@ GPUEMU_DRIVER_API int cuGetProcAddress_v2(const char* name, void** function, int
   return look_up(name, function, version, flags, status);
 }
 
-/// For programs that are compiled with the per-thread default stream: theirs are the functions that
-/// are found unless the flags say which.
+/// For programs compiled with the per-thread default stream: finds the functions for that stream
+/// unless the flags select others.
 GPUEMU_DRIVER_API int cuGetProcAddress_v2_ptsz(const char* name, void** function, int version,
                                                uint64_t flags, int* status) {
   constexpr uint64_t kPerThread = 2;

@@ -15,7 +15,7 @@ int with_event(Event event, const Work& work, const char* call = __builtin_FUNCT
   });
 }
 
-/// For a call about an event that was recorded in a capture: makes the capture invalid.
+/// Makes the capture invalid, for a call about an event that was recorded in a capture.
 int refuse_captured(EventState& event) {
   const std::lock_guard lock(graphs_mutex());
   if (event.captured.capture != nullptr) event.captured.capture->is_invalid = true;

@@ -1,4 +1,4 @@
-// What a library that works on device memory in place, such as gpuemu.torch, says of its reads.
+// Checks reads reported by libraries that work on device memory in place, such as gpuemu.torch.
 #include "bindings/libcuda/calls/host_reads.h"
 
 #include <mutex>
@@ -14,7 +14,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// A copy of the name that lives as long as the process.
+/// Returns a copy of the name that lives as long as the process.
 const char* kept(const char* name) {
   static std::mutex mutex;
   static std::set<std::string> names;
@@ -29,8 +29,8 @@ struct Elements {
   uint64_t bytes = 0;                ///< Size of an element.
 };
 
-/// Finds the undefined bytes of the elements of one dimension after the other. The innermost one is
-/// looked at as a whole where its elements follow one another.
+/// Finds the undefined bytes of the elements, one dimension after the other. Checks the innermost
+/// dimension at once if its elements are adjacent.
 void find(Device& device, const Elements& of, int dim, uint64_t address,
           std::vector<UndefinedBytes>& found) {
   const bool innermost = dim + 1 >= of.dims;

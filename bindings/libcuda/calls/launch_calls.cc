@@ -63,7 +63,8 @@ int check_shape_of(const FunctionState& function, const LaunchShape& shape, bool
              : CUDA_SUCCESS;
 }
 
-/// Returns the arguments that may be addresses, where the names of parameters are the author's.
+/// Returns the arguments that may be addresses, for kernels whose parameter names are those of the
+/// author.
 std::vector<PointerArgument> pointers_of(const EntryInfo& info, const std::vector<KernelArg>& args,
                                          const CallSite& site) {
   std::vector<PointerArgument> made;
@@ -77,7 +78,7 @@ std::vector<PointerArgument> pointers_of(const EntryInfo& info, const std::vecto
   return made;
 }
 
-/// The first launch of a function: its code is part of the report.
+/// Adds the kernel's code to the report at the first launch of a function.
 void note_code(Process& driver, const DeviceSlot& slot, FunctionState& function) {
   if (function.was_launched.exchange(true)) return;
   const auto module = driver.modules.find(function.module);
@@ -100,7 +101,7 @@ int issue(Process& driver, const Place& place, const StreamLaunch& what) {
              : code_in_stream(driver, place, issued);
 }
 
-/// Whether a value in the arguments is an address in memory that the host uses, too.
+/// Returns true if an argument contains an address in memory that the host uses, too.
 bool may_use_host(const Process& driver, const std::vector<KernelArg>& args) {
   for (const KernelArg& one : args) {
     for (size_t at = 0; at + sizeof(uint64_t) <= one.bytes; at += sizeof(uint64_t)) {

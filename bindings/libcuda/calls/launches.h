@@ -1,4 +1,4 @@
-// Kernels of graphs: what their nodes keep, and how they are launched.
+// Kernel nodes of graphs: stores their arguments and launches them.
 #pragma once
 
 #include "bindings/libcuda/process.h"
@@ -13,10 +13,10 @@ struct LaunchArguments {
 
 /// Checks the function and shape of `work` as a launch does, and keeps a copy of the arguments.
 int make_kernel_work(Process& driver, const Place& place, KernelWork& work, LaunchArguments given);
-/// Whether a value among the arguments is an address in memory that the host uses, too.
+/// Returns true if an argument contains an address in memory that the host uses, too.
 bool may_use_host(const Process& driver, const KernelWork& work);
-/// Issues the launch of a kernel node to a stream that is captured by the device. `tag` is that of
-/// the node's launches; 0: it gets one.
+/// Issues the launch of a kernel node to a stream that the device captures. `tag` is that of the
+/// node's launches; 0 requests a new one.
 int launch_in_graph(Process& driver, const Place& place, const Node& node, uint64_t& tag);
 
 }  // namespace gpuemu::libcuda

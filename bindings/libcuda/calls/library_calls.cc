@@ -6,7 +6,8 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// The names of the entries of a library in order. Its text parses: cuLibraryLoad* checked that.
+/// Returns the names of the entries of a library in order. Its text parses: cuLibraryLoad* checked
+/// that.
 std::vector<std::string> entries_of(const std::string& ptx) {
   std::vector<std::string> names;
   auto module = ptx::parse(ptx, "ptx");

@@ -5,7 +5,7 @@
 
 namespace gpuemu::libcuda {
 
-/// As RuntimeHooks::add_object says.
+/// See RuntimeHooks::add_object.
 int add_object(Linker linker, const void* container, size_t bytes);
 
 }  // namespace gpuemu::libcuda

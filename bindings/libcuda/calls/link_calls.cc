@@ -16,9 +16,9 @@ namespace {
 
 constexpr int kInputPtx = 1, kInputFatBinary = 2, kInputLibrary = 4, kInputTypes = 7;
 
-/// What the device runtime library has for kernels that synchronise the whole grid and for those
-/// that set a condition of a graph, in place of its machine code. Each block counts itself once;
-/// the count of a barrier is a multiple of the number of blocks.
+/// Replaces the machine code of the device runtime library, for kernels that synchronise the whole
+/// grid and for those that set a condition of a graph. Each block counts itself once; the count of
+/// a barrier is a multiple of the number of blocks.
 constexpr std::string_view kDeviceRuntimeMember = "cuda_device_runtime.o";  ///< In libcudadevrt.a.
 constexpr std::string_view kDeviceRuntimeNames[] = {"cudaCGGetIntrinsicHandle", "cudaCGSynchronize",
                                                     "cudaGraphSetConditional"};
@@ -95,7 +95,7 @@ int add_text(LinkerState& state, int type, std::string_view text, const char* na
   return CUDA_SUCCESS;
 }
 
-/// Makes the image. What the inputs disagree about goes to the log and to stderr.
+/// Links the image. Conflicts between inputs are reported in the log and on stderr.
 int link_inputs(LinkerState& state) {
   const bool is_called = std::ranges::any_of(state.inputs, [](const ptx::LinkInput& one) {
     return std::ranges::any_of(kDeviceRuntimeNames, [&](std::string_view name) {

@@ -1,5 +1,5 @@
-// Declares what the runtime library (libcudart) tells this library beyond the calls of the driver
-// API: by which of its functions the program called, and where launch statements stand.
+// Declares what the runtime library (libcudart) reports to this library in addition to driver
+// calls: the runtime function that the program called, and the sites of launch statements.
 #pragma once
 
 #include "bindings/libcuda/interface/abi.h"
@@ -18,13 +18,13 @@ struct RuntimeHooks {
   /// The next launches come from this site, until the call with null.
   void (*launch_from)(void* site);
   void (*free_site)(void* site);
-  /// Reports that nobody read the error of a launch. `reason` is the error's text.
+  /// Reports that the error of a launch was never read. `reason` is the error's text.
   void (*unchecked_launch)(void* site, const char* entry, const char* reason);
   /// Answers a function that is not implemented: a line on stderr the first time, and a count in
   /// the report.
   void (*unsupported)(const char* call);
-  /// Adds the container of one object of a program of relocatable device code. One without PTX
-  /// counts as the device runtime library, which every such program has.
+  /// Adds the container of one object of a program of relocatable device code. A container without
+  /// PTX is taken for the device runtime library, which every such program has.
   int (*add_object)(Linker linker, const void* container, size_t bytes);
 };
 

@@ -1,5 +1,5 @@
 // Implements attributes of streams. They are hints about caches and about how the host waits, which
-// change nothing here; they are kept, because programs ask for them.
+// have no effect here; they are stored, because programs read them.
 #include <array>
 #include <cstring>
 #include <map>
@@ -19,8 +19,7 @@ constexpr int kAuto = 1;  ///< CU_SYNC_POLICY_AUTO
 
 struct AllValues {
   std::mutex mutex;
-  std::map<std::pair<Context, StreamId>, AttributeValues>
-      of;  ///< Ids of streams are not used again.
+  std::map<std::pair<Context, StreamId>, AttributeValues> of;  ///< Ids of streams are not reused.
 };
 AllValues& all_values() {
   static auto* const kAll = new AllValues;
@@ -31,13 +30,13 @@ bool is_hint(int attribute) {
   return attribute == kAccessPolicyWindow || attribute == kSynchronizationPolicy;
 }
 
-/// The bytes of an attribute in the union. What callers of CUDA 11 pass has no more than 32.
+/// Returns the size of an attribute in the union. Callers of CUDA 11 pass at most 32 bytes.
 size_t bytes_of(int attribute) {
   constexpr size_t kWindow = 32;
   return attribute == kAccessPolicyWindow ? kWindow : sizeof(int);
 }
 
-/// What an attribute is that was never set.
+/// Returns the value of an attribute that was never set.
 AttributeValue first_value(int attribute) {
   AttributeValue value{};
   if (attribute == kSynchronizationPolicy) std::memcpy(&value, &kAuto, sizeof kAuto);

@@ -32,7 +32,7 @@ int make(Stream* stream, unsigned flags, int priority, const char* call = __buil
   });
 }
 
-/// A wait of a stream or for an event of a capture: the stream joins the capture.
+/// Makes the stream join the capture, for a wait of a stream or for an event of a capture.
 int wait_in_capture(const Place& place, const EventState& event) {
   const std::lock_guard lock(graphs_mutex());
   const std::shared_ptr<Capture> of_event = event.is_captured ? event.captured.capture : nullptr;
@@ -56,7 +56,7 @@ int wait_in_capture(const Place& place, const EventState& event) {
   return CUDA_SUCCESS;
 }
 
-/// Issues a function of the host. It may tell a thread that what came before it is done.
+/// Issues a host function. It may signal to a thread that earlier work is done.
 int host_call(Process& driver, const Place& place, std::function<void()> work) {
   if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
   const auto stamp = driver.races.other_work(line_of(place));
@@ -88,7 +88,7 @@ GPUEMU_DRIVER_API int cuStreamDestroy_v2(Stream stream) {
     if (reinterpret_cast<uintptr_t>(stream) <= kStreamPerThread) return CUDA_ERROR_INVALID_HANDLE;
     const auto state = driver.streams.remove(stream);
     if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-    // What a stream got that only joined a capture stays in the graph.
+    // Work of a stream that only joined a capture stays in the graph.
     if (began_capture(*state)) invalidate_capture(*state);
     driver.races.stream_ended({state->device, state->id});
     return code_of(

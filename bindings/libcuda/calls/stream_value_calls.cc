@@ -1,4 +1,4 @@
-// Implements writes of values in the order of a stream, and waits for them.
+// Implements writes of values in stream order, and waits for them.
 #include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/transfer.h"
 #include "runtime/emulator/streams.h"
@@ -6,7 +6,8 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// CUstreamWaitValue_flags. The flush makes writes of other devices visible, as all are here.
+/// CUstreamWaitValue_flags. The flush makes writes of other devices visible, which they always are
+/// here.
 enum Condition : unsigned { kAtLeast, kEqual, kAnd, kNor };
 constexpr unsigned kFlush = 1u << 30;
 
@@ -32,7 +33,7 @@ int write_value(Stream stream, Address address, Value value, unsigned flags,
 template <typename Value>
 bool is_met(Value now, Value value, unsigned condition) {
   switch (condition) {
-    case kAtLeast:  // Around the end of the numbers.
+    case kAtLeast:  // Compares with wrap-around.
       return static_cast<std::make_signed_t<Value>>(now - value) >= 0;
     case kEqual:
       return now == value;
@@ -59,7 +60,7 @@ int wait_value(Stream stream, Address address, Value value, unsigned flags,
         const auto is_met_by = [=](uint64_t now) {
           return is_met(static_cast<Value>(now), value, condition);
         };
-        // All devices here are emulated ones.
+        // All devices here are emulated.
         auto& streams = static_cast<emulator::EmulatorStreams&>(*place.slot->streams);
         const Status waits = streams.wait_value(place.stream, address, sizeof value, is_met_by);
         if (waits) driver.races.value_awaited(address, is_met_by, line_of(place));

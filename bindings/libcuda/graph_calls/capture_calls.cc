@@ -10,13 +10,13 @@ namespace {
 
 constexpr int kNone = 0, kActive = 1, kInvalidated = 2;
 
-/// What this thread allows itself while streams capture.
+/// Returns the capture mode of this thread.
 CaptureMode& mode_of_thread() {
   thread_local CaptureMode mode = CaptureMode::Global;
   return mode;
 }
 
-/// Whether a capture forbids this thread the calls that may wait for the device.
+/// Returns true if a capture forbids this thread calls that may wait for the device.
 bool forbids_unsafe(const Capture& capture) {
   const CaptureMode own = mode_of_thread();
   if (own == CaptureMode::Relaxed) return false;
@@ -24,7 +24,7 @@ bool forbids_unsafe(const Capture& capture) {
   return capture.mode == CaptureMode::Global && own == CaptureMode::Global;
 }
 
-/// What cuStreamGetCaptureInfo is asked for beside the status; null: not asked for.
+/// Results requested from cuStreamGetCaptureInfo besides the status; null if not requested.
 struct CaptureInfo {
   uint64_t* id = nullptr;
   Graph* graph = nullptr;
@@ -46,12 +46,12 @@ int capture_info(const Place& place, int* status, const CaptureInfo& asked) {
   if (asked.id != nullptr) *asked.id = stream.capture->id;
   if (asked.graph != nullptr) *asked.graph = stream.capture->handle;
   if (asked.nodes != nullptr) *asked.nodes = stream.told.data();
-  if (asked.edges != nullptr) *asked.edges = nullptr;  // All are plain.
+  if (asked.edges != nullptr) *asked.edges = nullptr;  // All edges are plain.
   if (asked.count != nullptr) *asked.count = stream.told.size();
   return CUDA_SUCCESS;
 }
 
-/// Begins a capture that adds to the graph. Without one it makes a graph.
+/// Begins a capture that adds nodes to the graph; creates a graph if none is given.
 int begin(Process& driver, const Place& place, int mode, Graph graph,
           const std::vector<GraphNode>& tips) {
   if (mode < 0 || mode > static_cast<int>(CaptureMode::Relaxed)) return CUDA_ERROR_INVALID_VALUE;
@@ -88,7 +88,7 @@ int end(Process& driver, const Place& place, Graph* graph) {
   if (place.state == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const Captured stream = place.state->captured;
   if (stream.capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
-  // Whoever adds to a graph need not be told it.
+  // A caller that adds to its own graph need not get the graph back.
   if (graph == nullptr && !stream.capture->extends) return CUDA_ERROR_INVALID_VALUE;
   if (!stream.is_origin) return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
   Capture& capture = *stream.capture;
@@ -108,7 +108,7 @@ int end(Process& driver, const Place& place, Graph* graph) {
   return code;
 }
 
-/// Replaces what the next node of a stream comes after, or adds to it.
+/// Replaces the dependencies of a stream's next node, or adds to them.
 int update_dependencies(const Place& place, const GraphNode* nodes, size_t count, unsigned flags) {
   constexpr unsigned kSet = 1;
   if ((flags & ~kSet) != 0) return CUDA_ERROR_INVALID_VALUE;

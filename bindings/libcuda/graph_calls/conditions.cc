@@ -15,7 +15,8 @@ struct Condition {
   bool has_node = false;
 };
 
-/// By handle. graphs_mutex() guards them. They stay: a few bytes each, like those of the driver.
+/// By handle, guarded by graphs_mutex(). Entries are never removed: a few bytes each, as in the
+/// driver.
 std::map<uint64_t, Condition>& conditions() {
   static auto* const kAll = new std::map<uint64_t, Condition>;
   return *kAll;
@@ -43,14 +44,14 @@ int write_condition(const Place& place, uint64_t handle, uint32_t value) {
   return written ? wait_for(place) : code_of(written);
 }
 
-/// Waits for what was issued and reads the condition.
+/// Waits for the issued work and reads the condition.
 int read_condition(const Place& place, uint64_t handle, uint32_t& value) {
   const auto bytes = std::as_writable_bytes(std::span(&value, 1));
   const Status read = place.slot->streams->download(place.stream, bytes, handle);
   return read ? wait_for(place) : code_of(read);
 }
 
-/// Which graph of the node is done next; nothing when none is.
+/// Returns which graph of the node runs next; nothing if none does.
 std::optional<size_t> chosen(const ConditionalWork& work, uint32_t value) {
   switch (work.type) {
     case ConditionType::If:

@@ -14,7 +14,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// CUgraphDebugDot_flags, as far as the text depends on them.
+/// The CUgraphDebugDot_flags that affect the text.
 constexpr unsigned kVerbose = 1, kKernels = 4, kCopies = 8, kFills = 16, kHosts = 32,
                    kHandles = 1024, kFlagsAll = (1U << 16) - 1;
 
@@ -84,8 +84,8 @@ void append_line(std::string& out, fmt::format_string<Values...> format, Values&
   fmt::format_to(std::back_inserter(out), format, std::forward<Values>(values)...);
 }
 
-/// Writes the nodes and edges; the graphs inside of nodes are clusters of their own. `prefix` makes
-/// the names of nodes unique.
+/// Writes the nodes and edges; graphs inside nodes are separate clusters. `prefix` makes the names
+/// of nodes unique.
 void write(std::string& out, const Label& label, const GraphState& graph,
            const std::string& prefix) {
   const auto name = [&](const Node& node) {

@@ -1,4 +1,4 @@
-// Implements the calls that instantiate graphs, change what was instantiated, and launch it.
+// Implements the calls that instantiate graphs, change instances, and launch them.
 #include "bindings/libcuda/graph_calls/conditions.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/graph_calls/graph_races.h"
@@ -14,8 +14,8 @@ namespace {
 /// CUgraphExecUpdateResult
 enum UpdateCode { kUpdated, kUpdateError, kTopologyChanged, kTypeChanged };
 
-/// Whether there is an instance of a graph of which there must be one at most, because its memory
-/// has one address.
+/// Returns true if the graph has an instance and must have at most one, because its memory has one
+/// address.
 bool is_instantiated_with_memory(Process& driver, const GraphState& graph) {
   std::set<const GraphMemory*> own;
   (void)any_node(graph, [&](const Node& node) {
@@ -47,7 +47,7 @@ int instantiate(GraphExec* made, Graph graph, uint64_t flags,
         exec->graph = state.clone();
         exec->flags = flags;
         if (!exec->graph->in_order()) return CUDA_ERROR_INVALID_VALUE;
-        // Its memory is there when it is launched.
+        // Its memory exists only at a launch.
         const bool waits = uses_memory(state);
         const int code = waits ? static_cast<int>(CUDA_SUCCESS) : make_current(driver, *exec);
         if (code != CUDA_SUCCESS) return code;
@@ -57,7 +57,7 @@ int instantiate(GraphExec* made, Graph graph, uint64_t flags,
       call);
 }
 
-/// Calls `make` for the work of the copy of a node that a graph was instantiated with.
+/// Calls `make` for the work of the node's copy in an instantiated graph.
 template <typename Make>
 int change(GraphExec exec, GraphNode node, NodeType type, const Make& make,
            const char* call = __builtin_FUNCTION()) {
@@ -73,8 +73,8 @@ int change(GraphExec exec, GraphNode node, NodeType type, const Make& make,
       call);
 }
 
-/// Whether two graphs have nodes of the same types in the same order; else tells the first that
-/// differ.
+/// Compares the nodes of two graphs: they must have the same types in the same order. Otherwise
+/// sets `result` to the first difference.
 UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateResult& result) {
   const auto& olds = old_graph.nodes();
   const auto& news = graph.nodes();
@@ -100,7 +100,7 @@ UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateR
   return kUpdated;
 }
 
-/// Takes over the work of the nodes.
+/// Copies the work of the nodes.
 void take_over(const GraphState& old_graph, const GraphState& graph) {
   for (size_t i = 0; i < graph.nodes().size(); ++i) {
     Node& to = *old_graph.nodes()[i];
@@ -151,7 +151,7 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   if (uses_host) let_finish(driver, place);
   if (has_memory) {
     if (const int code = end_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
-    drop_steps(driver, exec);  // Made for memory that goes.
+    drop_steps(driver, exec);  // They were made for memory that is freed.
   }
   return each_event<RecordWork>(driver, *exec.graph, [&](EventState& event) {
     event.is_recorded = true;
@@ -161,7 +161,7 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   });
 }
 
-/// A launch that is captured becomes a child of the graph: what it is at this moment.
+/// A captured launch becomes a child node with the graph's current content.
 std::shared_ptr<GraphState> as_child(const GraphExecState& exec) {
   auto made = exec.graph->clone();
   for (const Node* const off : exec.disabled) made->copy_of(off->handle)->work = EmptyWork{};
@@ -200,7 +200,7 @@ GPUEMU_PER_THREAD(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_pts
 
 GPUEMU_DRIVER_API int cuGraphLaunch(GraphExec exec, Stream stream) {
   return with_place(stream, [&](Process& driver, const Place& place) -> int {
-    // Before the mutex is held, which both need.
+    // Before the mutex is taken, because both need it.
     if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
     std::shared_ptr<GraphState> child;
     const int code = with_exec(

@@ -1,4 +1,4 @@
-// How the calls of graphs find graphs and nodes, and tell lists.
+// Finds graphs and nodes for the calls of graphs, and returns lists.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ int with_node(GraphNode handle, const Work& work, const char* call = __builtin_F
   });
 }
 
-/// Finds the nodes of `graph`, each once. Returns false when one of them is none.
+/// Finds the nodes of `graph`, each once. Returns false if a handle is not one of them.
 inline bool find_nodes(const GraphState& graph, const GraphNode* handles, size_t count,
                        std::vector<Node*>& found) {
   if (count != 0 && handles == nullptr) return false;
@@ -55,8 +55,8 @@ inline bool find_nodes(const GraphState& graph, const GraphNode* handles, size_t
   return true;
 }
 
-/// Tells a list as cuGraphGetNodes does: its length where there is no array, else as much of it as
-/// fits, and null behind its end.
+/// Returns a list as cuGraphGetNodes does: only its length without an array, otherwise as much of
+/// it as fits, filled up with null.
 template <typename Item>
 int tell(const std::vector<Item>& list, Item* array, size_t* count) {
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -69,7 +69,7 @@ int tell(const std::vector<Item>& list, Item* array, size_t* count) {
   return CUDA_SUCCESS;
 }
 
-/// Whether the edges are plain ones: the next node begins when the one before is done.
+/// Returns true if the edges are plain: the next node begins when the previous one is done.
 inline bool are_plain(const EdgeData* edges, size_t count) {
   for (size_t i = 0; edges != nullptr && i < count; ++i) {
     if (edges[i].from_port != 0 || edges[i].to_port != 0 || edges[i].type != 0) return false;

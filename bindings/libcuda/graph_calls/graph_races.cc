@@ -13,7 +13,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Lists the work of a graph and of those inside of it.
+/// Lists the work of a graph and of the graphs inside it.
 class Pieces {
  public:
   Pieces(Process& driver, const GraphExecState& exec) : driver_(driver), exec_(exec) {
@@ -22,7 +22,8 @@ class Pieces {
     place_.is_of_graph = true;
   }
 
-  /// `first` comes before the whole graph. Returns the pieces that nothing in it comes behind.
+  /// Adds a graph after the pieces `first`. Returns its last pieces, which no other piece of it
+  /// follows.
   std::vector<size_t> add(const GraphState& graph, const std::vector<size_t>& first) {
     const auto order = graph.in_order();
     std::unordered_map<const Node*, std::vector<size_t>> ends;
@@ -39,7 +40,7 @@ class Pieces {
     return last;
   }
 
-  /// Whether two pieces have no order.
+  /// Returns true if two pieces are unordered.
   bool has_branches() const {
     for (size_t i = 1; i < made_.size(); ++i) {
       if (std::ranges::find(made_[i].after, i - 1) == made_[i].after.end()) return true;
@@ -99,7 +100,7 @@ class Pieces {
   bool uses_host_ = false, may_wait_ = false;
 };
 
-/// Whether each node comes behind the one before it.
+/// Returns true if each node follows the one before it.
 bool is_chain(const GraphState& graph) {
   std::unordered_set<const Node*> followed;
   size_t roots = 0;

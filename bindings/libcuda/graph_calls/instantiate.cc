@@ -11,7 +11,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Streams and events of the device that a graph is captured with, and that go away with it.
+/// Streams and events of the device for capturing a graph; destroyed with this object.
 class Scratch {
  public:
   explicit Scratch(Streams& streams) : streams_(streams) {}
@@ -57,8 +57,7 @@ class Scratch {
   std::vector<EventId> used_events_;
 };
 
-/// The work of nodes that stand in the order of their graph, as one piece. Nodes before them are
-/// done.
+/// Builds the work of nodes, given in graph order, as one piece. Earlier nodes are done.
 int build(Process& driver, GraphExecState& exec, const GraphState& graph,
           const std::vector<Node*>& order, GraphExecId& made);
 
@@ -100,13 +99,13 @@ class Issuer {
     return ok_status();
   }
 
-  /// Continues the stream of a node that comes before and that nothing has followed yet, else a new
-  /// stream. The others are waited for.
+  /// Continues the stream of a preceding node that nothing has followed yet, or a new stream. Waits
+  /// for the other preceding nodes.
   Status enter_stream(const Node& node) {
     const Node* followed = nullptr;
     bool is_first = true;
     for (const Node* const before : node.after) {
-      if (!done_.contains(before)) continue;  // An earlier step had it.
+      if (!done_.contains(before)) continue;  // It belongs to an earlier step.
       is_first = false;
       if (last_[done_[before].stream] == before) followed = before;
     }
@@ -164,14 +163,14 @@ class Issuer {
     (void)code_of(slot_.streams->free_graph_exec(child));
     return code_of(added);
   }
-  /// Events are waited for before the graph begins and recorded when it has ended.
+  /// Events are waited for before the graph begins and recorded after it ends.
   int work_of(Node&, const WaitWork&) { return CUDA_SUCCESS; }
   int work_of(Node&, const RecordWork&) { return CUDA_SUCCESS; }
   int work_of(Node&, const EmptyWork&) { return CUDA_SUCCESS; }
-  /// Memory is there before the graph begins and goes when it has ended.
+  /// Memory is allocated before the graph begins and freed after it ends.
   int work_of(Node&, const AllocWork&) { return CUDA_SUCCESS; }
   int work_of(Node&, const FreeWork&) { return CUDA_SUCCESS; }
-  /// Is a step of its own.
+  /// A condition is a separate step.
   int work_of(Node&, const ConditionalWork&) { return CUDA_SUCCESS; }
 
   Process& driver_;
@@ -190,7 +189,7 @@ int build(Process& driver, GraphExecState& exec, const GraphState& graph,
   return Issuer(driver, exec, graph).issue(order, made);
 }
 
-/// Cuts the graph behind each node that the host has to look at.
+/// Splits the graph after each node that the host has to check.
 int build_steps(Process& driver, GraphExecState& exec, const GraphState& graph,
                 std::vector<GraphStep>& steps) {
   const auto order = graph.in_order();

@@ -40,7 +40,7 @@ std::shared_ptr<GraphMemory> reserve(int device, Context context, uint64_t bytes
   return made;
 }
 
-/// Makes the memory of a node an allocation.
+/// Registers the memory of a node as an allocation.
 int make_live(Process& driver, const GraphMemory& memory, std::shared_ptr<const CallSite> site) {
   Place place;
   place.context = memory.context;
@@ -65,7 +65,7 @@ int make_live(Process& driver, const GraphMemory& memory, std::shared_ptr<const 
   return CUDA_SUCCESS;
 }
 
-/// Calls `work` for the nodes of a kind, also of graphs inside, until one fails.
+/// Calls `work` for the nodes of one kind, including those in inner graphs, until one fails.
 template <typename Kind, typename Work>
 int each(const GraphState& graph, const Work& work) {
   int code = CUDA_SUCCESS;
@@ -89,7 +89,7 @@ GraphMemory::GraphMemory(int on_device, uint64_t size) : device(on_device), byte
   if (at != MAP_FAILED) address = reinterpret_cast<uint64_t>(at);
 }
 
-/// What is still allocated stays so, as when the program destroys its graph.
+/// Memory that is still allocated stays allocated, as when the program destroys its graph.
 GraphMemory::~GraphMemory() {
   if (address == 0) return;
   {
@@ -197,10 +197,10 @@ int end_memory(Process& driver, const Place& place, const GraphExecState& exec) 
   });
 }
 
-// Memory of graphs as a whole.
+// The graph memory of a device.
 namespace {
 
-/// CUgraphMem_attribute. What is not used is not reserved.
+/// CUgraphMem_attribute. Only used memory is reserved.
 enum MemoryAttribute { kUsed, kUsedHigh, kReserved, kReservedHigh };
 
 }  // namespace
@@ -216,7 +216,7 @@ GPUEMU_DRIVER_API int cuDeviceGetGraphMemAttribute(int device, int attribute, vo
   });
 }
 
-/// What was reached at most can be set to 0 alone: it begins anew then.
+/// High-water marks can only be reset to 0.
 GPUEMU_DRIVER_API int cuDeviceSetGraphMemAttribute(int device, int attribute, void* value) {
   return with_device(device, [&](Process&, DeviceSlot& slot) -> int {
     const bool is_high = attribute == kUsedHigh || attribute == kReservedHigh;
@@ -228,7 +228,7 @@ GPUEMU_DRIVER_API int cuDeviceSetGraphMemAttribute(int device, int attribute, vo
   });
 }
 
-/// Does nothing: no memory is kept.
+/// Does nothing: no memory is cached.
 GPUEMU_DRIVER_API int cuDeviceGraphMemTrim(int device) {
   return with_device(device, [](Process&, DeviceSlot&) -> int { return CUDA_SUCCESS; });
 }

@@ -1,8 +1,8 @@
 // Nodes of graphs that allocate and free memory.
 //
-// The node's address is reserved when the node is made. The memory is there from the launch of its
-// graph on, before the first node begins, until somebody frees it: a node, when its graph has
-// ended, or a call.
+// The node's address is reserved when the node is created. The memory exists from the launch of its
+// graph on, before the first node begins, until it is freed: by a node, when its graph has ended,
+// or by a call.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +12,9 @@
 
 namespace gpuemu::libcuda {
 
-/// What a node allocates.
+/// The allocation of a node.
 struct GraphMemory {
-  /// Reserves an address; 0 where there is none.
+  /// Reserves an address; 0 if that fails.
   GraphMemory(int on_device, uint64_t size);
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
@@ -27,20 +27,19 @@ struct GraphMemory {
   Pool pool = nullptr;
 };
 
-/// Finds the memory of a node, whether it is there now or not; null when there is none.
-/// Thread-safe.
+/// Finds the memory of a node, whether it exists now or not; null if there is none. Thread-safe.
 std::shared_ptr<GraphMemory> graph_memory_holding(uint64_t address);
 
-/// Checks the parameters and reserves the address, which it also tells.
+/// Checks the parameters and reserves the address, which it also returns in `given`.
 int alloc_work(Process& driver, const GraphState& graph, AllocNode* given, NodeWork& made);
 int free_work(const GraphState& graph, uint64_t address, NodeWork& made);
-/// Makes a call that allocates in a captured stream a node.
+/// Turns a call that allocates in a captured stream into a node.
 int capture_allocation(Process& driver, const Place& place, uint64_t bytes, Pool pool,
                        const char* call, Address* address);
 int capture_free(const Place& place, uint64_t address, const char* call);
 
-/// Allocates what the nodes of the graph do. CUDA_ERROR_INVALID_VALUE when some of it has not been
-/// freed since an earlier launch, unless the graph frees it by itself.
+/// Allocates the memory of the graph's nodes. CUDA_ERROR_INVALID_VALUE if some of it has not been
+/// freed since an earlier launch, unless the graph frees it automatically.
 int begin_memory(Process& driver, const Place& place, const GraphExecState& exec);
 /// Waits for the graph and frees what its nodes free.
 int end_memory(Process& driver, const Place& place, const GraphExecState& exec);

@@ -1,4 +1,4 @@
-// Implements the calls that add nodes to graphs, and that tell and change their parameters.
+// Implements the calls that add nodes to graphs, and that read and change their parameters.
 #include <cstring>
 
 #include "bindings/libcuda/graph_calls/conditions.h"
@@ -19,7 +19,7 @@ struct TellNothing {
   void operator()(Process&, Node&) const {}
 };
 
-/// Adds a node with the work that `make` makes, and calls `tell` with it.
+/// Adds a node with the work that `make` creates, and calls `tell` with it.
 template <typename Make, typename Tell = TellNothing>
 int add(GraphNode* added, Graph graph, After after, const Make& make, const Tell& tell = {},
         const char* call = __builtin_FUNCTION()) {
@@ -40,7 +40,7 @@ int add(GraphNode* added, Graph graph, After after, const Make& make, const Tell
       call);
 }
 
-/// Calls `work` with what a node of this type does.
+/// Calls `work` with the work of a node of this type.
 template <typename Kind, typename Work>
 int with_work(GraphNode node, const Work& work, const char* call = __builtin_FUNCTION()) {
   return with_node(
@@ -300,7 +300,7 @@ GPUEMU_DRIVER_API int cuGraphHostNodeSetParams(GraphNode node, const HostNode* w
       node, [&](Process&, Node& state, const HostWork&) { return host_work(what, state.work); });
 }
 
-/// The graph that it tells belongs to the node, and may be changed.
+/// The returned graph belongs to the node, and may be changed.
 GPUEMU_DRIVER_API int cuGraphChildGraphNodeGetGraph(GraphNode node, Graph* graph) {
   return with_work<ChildWork>(node, [&](Process& driver, Node&, const ChildWork& work) -> int {
     if (graph == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -11,7 +11,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// Where the work of a node belongs; a null context is the current one.
+/// Returns where the work of a node belongs; a null context means the current one.
 Place place_for(Process& driver, const GraphState& graph, Context context) {
   Place place;
   place.context = context == nullptr ? current_context() : context;
@@ -32,7 +32,7 @@ int kernel_work_in(Process& driver, const GraphState& graph, const KernelNodeFir
   const Place place = place_for(driver, graph, context);
   if (place.code != CUDA_SUCCESS) return place.code;
   KernelWork work;
-  // Attributes of a node stay when its parameters change.
+  // Attributes of a node are kept when its parameters change.
   if (const auto* const known = std::get_if<KernelWork>(&made)) work = *known;
   work.function = given.function;
   work.shape.grid = {given.grid[0], given.grid[1], given.grid[2]};

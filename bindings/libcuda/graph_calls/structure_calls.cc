@@ -1,4 +1,4 @@
-// Implements the calls that make graphs, and that tell and change which node comes after which.
+// Implements the calls that create graphs, and that read and change the order of nodes.
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/process.h"
 
@@ -19,7 +19,7 @@ std::vector<Node*> dependents_of(const Node& node) {
   return found;
 }
 
-/// The graph as the program knows it, and the graphs inside of it.
+/// Removes the handles of the graph and of the graphs inside it.
 void forget_graph(Process& driver, const GraphState& graph) {
   for (const Graph one :
        driver.graphs.which([&](const GraphState& known) { return &known == &graph; })) {
@@ -30,7 +30,7 @@ void forget_graph(Process& driver, const GraphState& graph) {
   }
 }
 
-/// Calls `change` with the two nodes of each edge. All of them are looked at first.
+/// Calls `change` with the two nodes of each edge, after checking all of them.
 template <typename Change>
 int change_edges(Graph graph, const GraphNode* from, const GraphNode* to, const EdgeData* edges,
                  size_t count, const Change& change, const char* call = __builtin_FUNCTION()) {

@@ -1,4 +1,4 @@
-// Implements cuUserObject*, and the calls by which graphs hold such objects.
+// Implements cuUserObject*, and the calls by which graphs keep such objects.
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/graphs/user_objects.h"
 #include "bindings/libcuda/process.h"
@@ -6,7 +6,7 @@
 namespace gpuemu::libcuda {
 namespace {
 
-constexpr unsigned kNoDestructorSync = 1;  ///< The one CUuserObject_flags, which must be set.
+constexpr unsigned kNoDestructorSync = 1;  ///< The only CUuserObject_flags, which must be set.
 constexpr unsigned kMove = 1;              ///< CUuserObjectRetain_flags
 
 bool is_count(unsigned count) { return count != 0 && count <= INT32_MAX; }
@@ -44,7 +44,7 @@ GPUEMU_DRIVER_API int cuGraphRetainUserObject(Graph graph, UserObject object, un
                                               unsigned flags) {
   return with_graph(graph, [&](Process&, GraphState& state) -> int {
     if (!is_count(count) || (flags & ~kMove) != 0) return CUDA_ERROR_INVALID_VALUE;
-    // References that move are the caller's already.
+    // Moved references already belong to the caller.
     if (flags != kMove && !retain_user_object(object, count)) return CUDA_ERROR_INVALID_VALUE;
     if (flags == kMove && !has_references(object, count)) return CUDA_ERROR_INVALID_VALUE;
     state.held_objects().take(object, count);

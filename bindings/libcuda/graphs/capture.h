@@ -1,4 +1,4 @@
-// Stream capture: the calls that streams get meanwhile become nodes of a graph.
+// Stream capture: the calls on capturing streams become nodes of a graph.
 #pragma once
 
 #include <atomic>
@@ -18,26 +18,26 @@ struct Capture {
   uint64_t id = 0;
   Graph handle = nullptr;
   std::shared_ptr<GraphState> graph;
-  bool extends = false;   ///< Adds to a graph that the program has made.
-  size_t first_node = 0;  ///< Earlier nodes of the graph are none of the capture.
+  bool extends = false;   ///< Adds to a graph that the program created.
+  size_t first_node = 0;  ///< Earlier nodes of the graph do not belong to the capture.
   CaptureMode mode = CaptureMode::Global;
-  std::thread::id thread;  ///< Began it.
+  std::thread::id thread;  ///< The thread that began it.
   std::atomic<bool> is_invalid = false, is_over = false;
 };
 
-/// What a stream or an event has to do with a capture. graphs_mutex() guards it.
+/// The part of a stream or an event in a capture. graphs_mutex() guards it.
 struct Captured {
-  std::shared_ptr<Capture> capture;  ///< Null: nothing.
+  std::shared_ptr<Capture> capture;  ///< Null if it has none.
   bool is_origin = false;            ///< The capture began with this stream.
-  std::vector<GraphNode> tips;       ///< What the next node comes after.
-  std::vector<GraphNode> told;       ///< What the program was last told of them points here.
+  std::vector<GraphNode> tips;       ///< The nodes that the next node follows.
+  std::vector<GraphNode> told;       ///< The array last returned to the program points here.
 };
 
-/// Makes the work the next node of the stream.
+/// Adds the work as the next node of the stream.
 void add_node(Captured& stream, NodeWork work, std::shared_ptr<const CallSite> site);
-/// The next node of the stream also comes after these.
+/// Makes the next node of the stream also follow these nodes.
 void join(Captured& stream, const std::vector<GraphNode>& nodes);
-/// Whether the stream's next node would come after all that was captured.
+/// Returns true if the stream's next node would follow everything that was captured.
 bool is_joined(const Captured& stream);
 
 }  // namespace gpuemu::libcuda

@@ -9,8 +9,8 @@
 namespace gpuemu::libcuda {
 namespace {
 
-/// All nodes by handle. It has a mutex of its own, because the graphs that are instantiated go away
-/// without graphs_mutex().
+/// All nodes by handle. It has a separate mutex, because instantiated graphs are destroyed without
+/// graphs_mutex().
 struct Register {
   std::mutex mutex;
   std::unordered_map<GraphNode, Node*> nodes;

@@ -1,5 +1,5 @@
-// A graph: nodes of work, and which of them come before which. It only describes; nothing is done
-// before the graph is instantiated and launched.
+// A graph: nodes of work, and their order. It is only a description; nothing runs before the graph
+// is instantiated and launched.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ struct HostWork {
   HostNode what{};
 };
 struct ChildWork {
-  std::shared_ptr<GraphState> graph;  ///< Never null. Belongs to the node alone.
+  std::shared_ptr<GraphState> graph;  ///< Never null. Belongs only to the node.
 };
 struct EmptyWork {};
 struct WaitWork {
@@ -58,14 +58,14 @@ struct FreeWork {
 struct ConditionalWork {
   uint64_t condition = 0;
   ConditionType type = ConditionType::If;
-  /// None is null. They belong to the node alone.
+  /// Never null. They belong only to the node.
   std::vector<std::shared_ptr<GraphState>> bodies;
 };
 /// In the order of NodeType.
 using NodeWork = std::variant<KernelWork, CopyWork, FillWork, HostWork, ChildWork, EmptyWork,
                               WaitWork, RecordWork, AllocWork, FreeWork, ConditionalWork>;
 NodeType type_of(const NodeWork& work);
-/// The graphs that belong to a node: that of a child, or the bodies of a condition.
+/// Returns the graphs that belong to a node: that of a child, or the bodies of a condition.
 std::vector<std::shared_ptr<GraphState>> graphs_inside(const NodeWork& work);
 
 struct Node {
@@ -73,16 +73,16 @@ struct Node {
   GraphState* graph = nullptr;
   NodeWork work;
   std::shared_ptr<const CallSite> site;  ///< The call that made the node.
-  GraphNode origin = nullptr;            ///< The node of which this is a copy; null: none.
-  std::vector<Node*> after;              ///< The nodes that come before this one.
-  std::vector<void*> told;         ///< What the program was last told of its arguments points here.
-  std::vector<Graph> told_bodies;  ///< What the program was told of its bodies points here.
+  GraphNode origin = nullptr;            ///< The node that was copied; null if this is no copy.
+  std::vector<Node*> after;              ///< The nodes that precede this one.
+  std::vector<void*> told;               ///< The array of arguments last returned to the program.
+  std::vector<Graph> told_bodies;        ///< The array of bodies returned to the program.
 
   NodeType type() const { return type_of(work); }
 };
 
-/// Guards all graphs of the process and what belongs to them. Whoever calls the functions below
-/// holds it, unless nobody else knows the graph.
+/// Guards all graphs of the process and everything that belongs to them. Callers of the functions
+/// below hold it, unless the graph is not shared yet.
 std::mutex& graphs_mutex();
 
 class GraphState {
@@ -98,14 +98,14 @@ class GraphState {
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }
   Node& add(NodeWork work, std::vector<Node*> after, std::shared_ptr<const CallSite> site);
   void remove(Node& node);
-  /// Returns the nodes so that each stands behind those that come before it; nothing when some
-  /// come before themselves.
+  /// Returns the nodes in an order in which each follows its predecessors; nothing if there is a
+  /// cycle.
   std::optional<std::vector<Node*>> in_order() const;
   /// Returns the index of a node of this graph.
   size_t index_of(const Node& node) const;
   /// Copies the nodes, and the graphs of child nodes.
   std::shared_ptr<GraphState> clone() const;
-  /// Returns the copy of a node of the graph that this one was cloned from; null when there is
+  /// Returns this graph's copy of a node of the graph that it was cloned from; null if there is
   /// none.
   Node* copy_of(GraphNode origin) const;
 
@@ -117,9 +117,9 @@ class GraphState {
   std::vector<std::unique_ptr<Node>> nodes_;
 };
 
-/// Finds the node of any graph; null when there is none.
+/// Finds the node in any graph; null if there is none.
 Node* find_node(GraphNode handle);
-/// Whether a node of the graph, or of one inside of it, fits.
+/// Returns true if a node of the graph, or of one inside it, satisfies the test.
 template <typename Test>
 bool any_node(const GraphState& graph, const Test& test) {
   for (const auto& node : graph.nodes()) {
@@ -130,7 +130,8 @@ bool any_node(const GraphState& graph, const Test& test) {
   }
   return false;
 }
-/// Whether nodes allocate or free memory. Such a graph cannot be copied or cut.
+/// Returns true if nodes allocate or free memory. Such a graph cannot be copied, and its edges
+/// cannot be removed.
 bool uses_memory(const GraphState& graph);
 
 }  // namespace gpuemu::libcuda

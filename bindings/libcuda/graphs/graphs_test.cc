@@ -1,4 +1,4 @@
-// Order, copies and captures of graphs.
+// Tests order, copies and captures of graphs.
 #include <gtest/gtest.h>
 
 #include "bindings/libcuda/graphs/capture.h"

@@ -18,7 +18,7 @@ struct ObjectState {
 
 struct Objects {
   std::mutex mutex;
-  std::map<UserObject, ObjectState> known;  // Under mutex, as the next.
+  std::map<UserObject, ObjectState> known;  // Guarded by mutex, like the next member.
   std::vector<ObjectState> unused;
 };
 

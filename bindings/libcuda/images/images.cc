@@ -26,7 +26,7 @@ constexpr size_t kTextMax = size_t{64} << 20;
 constexpr uint16_t kKindPtx = 1;
 constexpr uint64_t kFlagLz4 = 0x2000, kFlagZstd = 0x8000;
 
-/// The wrapper that fatbinary_section.h declares and that programs pass.
+/// The wrapper declared by fatbinary_section.h, which programs pass.
 struct Wrapper {
   uint32_t magic, version;
   const unsigned char* container;
@@ -119,7 +119,7 @@ Image read_container(std::span<const unsigned char> bytes, int sm) {
   return {CUDA_SUCCESS, *std::move(best), {}};
 }
 
-/// The bytes of the container that starts at `image`, by the size in its header.
+/// Returns the bytes of the container that starts at `image`, using the size in its header.
 std::span<const unsigned char> container_at(const unsigned char* image) {
   ContainerHeader header{};
   std::memcpy(&header, image, sizeof header);
@@ -195,8 +195,8 @@ int check_target(const std::string& ptx, int sm, std::string& problem) {
   const std::string_view version = word_after(ptx, ".version"), target = word_after(ptx, ".target");
   uint32_t major = 0;
   (void)std::from_chars(version.data(), version.data() + version.size(), major);
-  // A newer version of the same major adds instructions and changes none: the parser refuses those
-  // that it does not know.
+  // A newer version of the same major adds instructions and changes none; the parser rejects
+  // unknown ones.
   if (major > ptx::kNewestMajor) {
     problem = fmt::format("cannot load PTX of .version {}: gpuemu knows versions up to {}.x",
                           version, ptx::kNewestMajor);

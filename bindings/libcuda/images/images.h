@@ -18,7 +18,7 @@ struct Image {
 /// CUDA_ERROR_INVALID_VALUE for null, CUDA_ERROR_INVALID_IMAGE for a damaged image,
 /// CUDA_ERROR_NO_BINARY_FOR_GPU for machine code without PTX. Thread-safe.
 Image read_image(const void* image, int sm);
-/// Does the same with the bytes of an image, which end where they end.
+/// Does the same with the bytes of an image, whose end is known.
 Image read_image_bytes(std::string content, int sm);
 /// Does the same with a file; CUDA_ERROR_FILE_NOT_FOUND when it cannot be opened.
 Image read_image_file(const char* path, int sm);

@@ -41,7 +41,7 @@ std::optional<std::string> unpack_lz4(std::span<const unsigned char> packed, siz
     out.append(packed.begin() + static_cast<std::ptrdiff_t>(at),
                packed.begin() + static_cast<std::ptrdiff_t>(at + literals));
     at += literals;
-    if (at == packed.size()) break;  // The last sequence has literals alone.
+    if (at == packed.size()) break;  // The last sequence has only literals.
     if (packed.size() - at < 2) return std::nullopt;
     const size_t offset = packed[at] | static_cast<size_t>(packed[at + 1]) << 8;
     at += 2;

@@ -5,7 +5,7 @@
 
 namespace gpuemu::libcuda {
 
-/// CUarray_format, the values that textures of plain texels have.
+/// CUarray_format: the values for textures of plain texels.
 enum class ArrayFormat : unsigned {
   Unsigned8 = 1,
   Unsigned16 = 2,

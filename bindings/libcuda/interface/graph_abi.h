@@ -8,7 +8,7 @@ namespace gpuemu::libcuda {
 /// CUuserObject
 using UserObject = struct OpaqueUserObject*;
 
-/// CUgraphNodeType, as far as nodes of that type are supported.
+/// CUgraphNodeType: the supported types.
 enum class NodeType : int {
   Launch,
   Copy,
@@ -23,7 +23,7 @@ enum class NodeType : int {
   Conditional = 13,
 };
 
-/// CUDA_KERNEL_NODE_PARAMS_v1 has the members up to `extra`, _v2 and _v3 have all.
+/// CUDA_KERNEL_NODE_PARAMS_v1 has the members up to `extra`; _v2 and _v3 have all.
 struct KernelNodeFirst {
   Function function;
   unsigned grid[3], block[3], shared_bytes;
@@ -56,7 +56,7 @@ struct AllocNode {
   PoolProperties pool;
   const AccessDescription* access;
   size_t access_count, bytes;
-  Address address;  ///< Is told.
+  Address address;  ///< Result.
 };
 static_assert(sizeof(AllocNode) == 120);
 struct FreeNode {
@@ -69,7 +69,7 @@ struct ConditionalNode {
   uint64_t condition;
   ConditionType type;
   unsigned size;
-  Graph* bodies;  ///< Is told: an array of `size` graphs.
+  Graph* bodies;  ///< Result: an array of `size` graphs.
   Context context;
 };
 static_assert(sizeof(ConditionalNode) == 32);

@@ -12,15 +12,15 @@
 
 namespace gpuemu::libcuda {
 
-/// Returns the next handle. All types share one sequence, so a table never takes a handle of
-/// another type for its own. Thread-safe.
+/// Returns the next handle. All types share one sequence, so that a table never mistakes a handle
+/// of another type for its own. Thread-safe.
 inline uint64_t next_handle() {
   constexpr uint64_t kFirst = uint64_t{0x6770} << 32, kStep = 16;
   static std::atomic<uint64_t> next = kFirst;
   return next.fetch_add(kStep);
 }
 
-/// Thread-safe. A handle is never reused. State lives as long as somebody holds its pointer.
+/// Thread-safe. A handle is never reused. State lives as long as a pointer to it.
 template <typename HandleType, typename State>
 class Table {
  public:

@@ -1,5 +1,5 @@
 // Implements arrays and texture objects. An array is an allocation of the device with rows of one
-// length; its layout is that of plain memory, which no program can see.
+// length; its layout is that of plain memory, which programs cannot observe.
 #include <algorithm>
 #include <optional>
 
@@ -38,7 +38,7 @@ std::optional<Texel> texel_of(ArrayFormat format) {
   return std::nullopt;
 }
 
-/// The flags of arrays with what is behind them.
+/// The supported flags of arrays.
 constexpr unsigned kLayered = 1, kSurface = 2, kCubemap = 4, kGather = 8;
 
 int make_array(ArrayHandle* array, const ArrayDescription& what,
@@ -84,7 +84,7 @@ int with_array(ArrayHandle array, const Work& work, const char* call = __builtin
   });
 }
 
-/// Fills in where the texels lie. Says what is not supported.
+/// Sets the location of the texels. Reports what is not supported.
 int set_texels(Process& driver, const ResourceDescription& resource, TextureConfig& config) {
   ArrayFormat format{};
   switch (resource.type) {
@@ -95,7 +95,7 @@ int set_texels(Process& driver, const ResourceDescription& resource, TextureConf
       config.address = array->address;
       config.width = static_cast<uint32_t>(array->what.width);
       config.height = static_cast<uint32_t>(array->rows());
-      // An array without rows is a line.
+      // An array without rows is one-dimensional.
       config.pitch_bytes = array->what.height == 0 ? 0 : array->pitch_bytes;
       config.channels = array->what.channels;
       format = array->what.format;
@@ -130,7 +130,7 @@ int set_texels(Process& driver, const ResourceDescription& resource, TextureConf
   return CUDA_SUCCESS;
 }
 
-/// Fills in how the texels are read. Says what is not supported.
+/// Sets how the texels are read. Reports what is not supported.
 int set_reading(const TextureDescription& texture, TextureConfig& config) {
   constexpr unsigned kAsInteger = 1, kNormalized = 2, kSrgb = 16, kNoTrilinear = 32;
   constexpr unsigned kModeLast = 3, kLinear = 1;
@@ -153,7 +153,7 @@ int set_reading(const TextureDescription& texture, TextureConfig& config) {
     const auto asked = static_cast<TextureConfig::Address>(given);
     const bool repeats =
         asked == TextureConfig::Address::Wrap || asked == TextureConfig::Address::Mirror;
-    // As the header says: without normalized coordinates they are clamped.
+    // According to the header, addresses are clamped without normalized coordinates.
     return repeats && !config.normalized_coordinates ? TextureConfig::Address::Clamp : asked;
   };
   config.address_x = mode(texture.address_modes[0]);
@@ -254,7 +254,7 @@ GPUEMU_DRIVER_API int cuTexObjectDestroy(uint64_t texture) {
     place.slot->textures.erase(texture);
     return CUDA_SUCCESS;
   });
-  // Without the mutex, which launches need that this waits for.
+  // Not under the mutex, which the launches that this waits for need.
   return code == CUDA_SUCCESS ? code_of(at.slot->device->free_texture(texture)) : code;
 }
 
@@ -274,7 +274,7 @@ GPUEMU_DRIVER_API int cuTexObjectGetTextureDesc(TextureDescription* told, uint64
   });
 }
 
-/// No texture has a view.
+/// No texture has a resource view.
 GPUEMU_DRIVER_API int cuTexObjectGetResourceViewDesc(ViewDescription* told, uint64_t texture) {
   return with_texture(texture, [&](const Place&, const TextureState&) -> int {
     if (told != nullptr) *told = {};

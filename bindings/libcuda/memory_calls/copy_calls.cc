@@ -141,7 +141,7 @@ int copy_3d_peer(const Copy3d* what, Stream stream, Transfer transfer) {
   });
 }
 
-/// Copies between contexts; the addresses say of which devices.
+/// Copies between contexts; the addresses determine the devices.
 int copy_peer(Stream stream, Address to, Context to_context, Address from, Context from_context,
               size_t bytes, Transfer transfer) {
   const CallScope scope(transfer.call);

@@ -1,5 +1,5 @@
-// Implements prefetches of managed memory and advice about it. Neither changes what happens here:
-// the memory of the host is the memory of the device. Advice is kept, because programs ask for it.
+// Implements prefetches of managed memory and advice about it. Neither has an effect here: host and
+// device share the memory. Advice is stored, because programs read it.
 #include <algorithm>
 #include <cstring>
 
@@ -32,16 +32,16 @@ enum RangeAttribute {
 constexpr int kNowhere = 0, kOnDevice = 1, kOnHost = 2, kOnHostNode = 3, kOnThisNode = 4;
 constexpr int kHostId = -1, kNoId = -2;
 
-/// What was said about a range last. For accesses there is one for each device.
+/// The latest advice for a range. For accesses there is one for each device.
 struct Said {
   uint64_t begin = 0, end = 0;
-  uint64_t allocation = 0;  ///< The number: another one may get the address later.
+  uint64_t allocation = 0;  ///< Its number, because the address may be reused.
   RangeAttribute attribute = kReadMostly;
   Location location{};
   bool is_set = true;
 };
 
-/// Everything that was said, the oldest first.
+/// All advice, the oldest first.
 struct AllSaid {
   std::mutex mutex;
   std::vector<Said> said;
@@ -67,7 +67,7 @@ void say(Said made) {
   said.push_back(made);
 }
 
-/// What was said last of the whole range; null when nothing was, or different things of its parts.
+/// Returns the latest advice for the whole range; null if there is none, or if its parts differ.
 const Said* last_said(const AllSaid& all, const Said& range) {
   for (auto one = all.said.rbegin(); one != all.said.rend(); ++one) {
     const bool overlaps = one->begin < range.end && range.begin < one->end;
@@ -146,13 +146,13 @@ int advise(Address address, size_t bytes, int advice, const Location& where,
   });
 }
 
-/// The number of a device as the older attributes have it.
+/// Returns the device in the form of the older attributes.
 int device_of(const Said* said) {
   if (said == nullptr) return kNoId;
   return said->location.type == kOnDevice ? said->location.id : kHostId;
 }
 
-/// Lists the devices that were said to access the range, and fills the rest of the list.
+/// Returns the devices that were advised to access the range, and fills the rest of the list.
 int tell_accessors(Process& driver, Said range, int* told, size_t count) {
   const AllSaid& all = all_said();
   size_t next = 0;
@@ -198,7 +198,7 @@ int range_attribute(Process& driver, void* data, size_t bytes, int attribute, Sa
 
 }  // namespace
 
-/// Changes nothing: the host and all streams use managed memory here, whoever it is attached to.
+/// Has no effect: the host and all streams may use managed memory here, whatever it is attached to.
 GPUEMU_DRIVER_API int cuStreamAttachMemAsync(Stream stream, Address address, size_t bytes,
                                              unsigned flags) {
   return with_place(stream, [&](Process& driver, const Place& place) -> int {

@@ -251,7 +251,7 @@ GPUEMU_DRIVER_API int cuPointerGetAttributes(unsigned count, const int* attribut
 
 GPUEMU_DRIVER_API int cuPointerSetAttribute(const void* value, int attribute, Address address) {
   return driver_call([&](Process& driver) -> int {
-    constexpr int kSyncMemops = 6;  // No effect: copies here are synchronous enough for it.
+    constexpr int kSyncMemops = 6;  // No effect: copies here are already synchronous enough.
     const bool known = value != nullptr && driver.allocations.holding(address) != nullptr;
     return known && attribute == kSyncMemops ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
   });

@@ -1,7 +1,7 @@
 // Implements stream-ordered memory, cuMemAllocAsync and cuMemPool*.
 //
-// Memory is allocated at once; a free first waits for the stream. A pool only counts: it caches no
-// memory.
+// Memory is allocated immediately; a free first waits for the stream. A pool only counts memory and
+// caches none.
 #include <map>
 #include <optional>
 
@@ -29,7 +29,7 @@ constexpr int kPoolReadWrite = 3;  ///< CUmemAccess_flags
 constexpr int kNoPlace = 0, kOfDevice = 1, kOfHost = 2, kOfHostNode = 3;
 constexpr int kPinnedOnPlace = 1, kManaged = 2;  ///< CUmemAllocationType
 
-/// What memory of the host a pool of this description has; nothing when the two do not fit.
+/// Returns the kind of host memory for this description; nothing if its members do not fit.
 std::optional<PoolHost> host_of(const Location& location, int allocation_type) {
   const bool is_host = location.type == kOfHost || location.type == kOfHostNode;
   if (allocation_type == kManaged && (is_host || location.type == kNoPlace)) {
@@ -49,7 +49,7 @@ Pool make_pool(Process& driver, int device, PoolHost host, bool is_default) {
   return driver.pools.add(std::move(made));
 }
 
-/// The pools of memory of the host that a call without one takes.
+/// The default pools of host memory.
 struct HostPools {
   std::mutex mutex;
   std::map<PoolHost, Pool> defaults, current;
@@ -65,8 +65,8 @@ Pool default_host_pool(Process& driver, PoolHost host) {
   return known;
 }
 
-/// Without a pool it is that of the device. The memory is of the pool's device, whichever the
-/// stream is of.
+/// Allocates from the device's pool if none is given. The memory is on the pool's device, even if
+/// the stream is on another one.
 int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, Address* address) {
   const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
@@ -163,7 +163,7 @@ GPUEMU_DRIVER_API int cuMemPoolDestroy(Pool pool) {
   });
 }
 
-/// What was reached at most can be set to 0 alone: it begins anew then.
+/// High-water marks can only be reset to 0.
 GPUEMU_DRIVER_API int cuMemPoolSetAttribute(Pool pool, int attribute, void* value) {
   return with_pool(pool, [&](Process&, PoolState& state) -> int {
     if (value == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -209,7 +209,7 @@ GPUEMU_DRIVER_API int cuMemPoolTrimTo(Pool pool, size_t) {
   return with_pool(pool, [](Process&, PoolState&) -> int { return CUDA_SUCCESS; });
 }
 
-/// Access by the pool's own device cannot be taken away.
+/// Access by the pool's own device cannot be revoked.
 GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all, size_t count) {
   return with_pool(pool, [&](Process& driver, PoolState& state) -> int {
     for (size_t i = 0; i < count; ++i) {
@@ -221,7 +221,7 @@ GPUEMU_DRIVER_API int cuMemPoolSetAccess(Pool pool, const AccessDescription* all
       const bool is_own = device == state.device && !is_of_host;
       const bool is_known = flags == kPoolReadWrite || (flags == 0 && !is_own);
       if (!is_known) return CUDA_ERROR_INVALID_VALUE;
-      if (is_of_host) {  // Every device reaches it.
+      if (is_of_host) {  // Every device can access it.
         const uint32_t bit = uint32_t{1} << device;
         if (flags == 0) state.peers &= ~bit;
         if (flags != 0) state.peers |= bit;
@@ -283,7 +283,7 @@ GPUEMU_DRIVER_API int cuDeviceSetMemPool(int device, Pool pool) {
   });
 }
 
-// The same of a location, which may be the host.
+// The same for a location, which may be the host.
 GPUEMU_DRIVER_API int cuMemGetDefaultMemPool(Pool* pool, const Location* location, int type) {
   return driver_call([&](Process& driver) -> int {
     if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;

@@ -26,7 +26,7 @@ bool is_element_type(int type) {
   return type >= 0 && static_cast<size_t>(type) < std::size(kTensorElements);
 }
 
-/// Whether the map and the tensor satisfy what the header demands of every map.
+/// Returns true if the map and the tensor meet the header's requirements for all maps.
 bool is_tensor(const void* map, const Tensor& tensor, const Reading& how) {
   constexpr uint64_t kMapAlignment = 64, kSizeMax = uint64_t{1} << 32,
                      kStrideEnd = uint64_t{1} << 40;
@@ -75,10 +75,11 @@ TensorMap map_of(TensorMapKind kind, const Tensor& tensor, const Reading& how) {
   return made;
 }
 
-/// Whether a row of a box can be swizzled as asked and has whole pieces of 16 bytes.
+/// Returns true if a row of a box can be swizzled in this way and consists of whole pieces of 16
+/// bytes.
 bool is_row(const Tensor& tensor, const Reading& how, uint32_t elements) {
   constexpr uint32_t kPiece = 16;
-  // By the number of the swizzle: 32, 64, 128 bytes, then the forms of 128 bytes.
+  // Indexed by swizzle: 32, 64, 128 bytes, then the forms of 128 bytes.
   constexpr uint32_t kSwizzleBytes[] = {~0u, 32, 64, 128, 128, 128, 128};
   if (how.interleave != kNoInterleave) return true;
   const uint32_t bytes = elements * kTensorElements[tensor.type].bytes;

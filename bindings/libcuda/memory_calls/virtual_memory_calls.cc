@@ -1,8 +1,7 @@
-// Implements virtual memory: ranges of addresses that are reserved, and memory that is mapped
-// there.
+// Implements virtual memory: reserved address ranges, and memory mapped into them.
 //
-// Memory is a file without a name, so that it can be mapped at several addresses. What can be
-// accessed in one piece is one allocation, whatever number of mappings it consists of.
+// Memory is an unnamed file, so that it can be mapped at several addresses. Adjacent accessible
+// memory is one allocation, even if it consists of several mappings.
 #include <algorithm>
 #include <map>
 
@@ -42,10 +41,10 @@ struct Reservation {
   uint64_t bytes = 0;
   Context context = nullptr;
   std::map<uint64_t, Mapping> mappings;  ///< By address.
-  std::map<uint64_t, uint64_t> pieces;   ///< Bytes by address of what is an allocation now.
+  std::map<uint64_t, uint64_t> pieces;   ///< Current allocations: bytes by address.
 };
 
-/// All of the process.
+/// The virtual memory of the process.
 struct VirtualMemory {
   std::mutex mutex;  ///< Guards the members below.
   std::map<uint64_t, Reservation> reservations;
@@ -66,7 +65,7 @@ int with_memory(const Work& work, const char* call = __builtin_FUNCTION()) {
   });
 }
 
-/// Finds the reservation that contains the range; null when there is none.
+/// Finds the reservation that contains the range; null if there is none.
 std::pair<const uint64_t, Reservation>* find_reservation(VirtualMemory& all, uint64_t address,
                                                          uint64_t bytes) {
   auto next = all.reservations.upper_bound(address);
@@ -76,7 +75,7 @@ std::pair<const uint64_t, Reservation>* find_reservation(VirtualMemory& all, uin
   return offset < found.second.bytes && bytes <= found.second.bytes - offset ? &found : nullptr;
 }
 
-/// The mappings that the range consists of; none when it does not consist of whole ones.
+/// Returns the mappings of the range; empty if it does not consist of whole mappings.
 std::vector<std::pair<const uint64_t, Mapping>*> mappings_of(Reservation& reservation,
                                                              uint64_t address, uint64_t bytes) {
   std::vector<std::pair<const uint64_t, Mapping>*> found;
@@ -94,7 +93,7 @@ std::vector<std::pair<const uint64_t, Mapping>*> mappings_of(Reservation& reserv
 int check_properties(Process& driver, const AllocationProperties* properties) {
   constexpr int kPinned = 1, kFileDescriptor = 1;
   if (properties == nullptr || properties->type != kPinned) return CUDA_ERROR_INVALID_VALUE;
-  // Memory whose handle can be exported is memory as any other: it is the export that is refused.
+  // Memory with an exportable handle is ordinary memory; only the export is rejected.
   if ((properties->handle_types & ~kFileDescriptor) != 0) {
     return unsupported_call("cuMemCreate with handles other than file descriptors");
   }
@@ -105,7 +104,7 @@ int check_properties(Process& driver, const AllocationProperties* properties) {
                                                            : CUDA_SUCCESS;
 }
 
-/// The pieces of the reservation that can be accessed, each as large as possible.
+/// Returns the accessible pieces of the reservation, each as large as possible.
 std::map<uint64_t, uint64_t> accessible_pieces(const Reservation& reservation) {
   std::map<uint64_t, uint64_t> pieces;
   for (const auto& [address, mapping] : reservation.mappings) {
@@ -120,7 +119,7 @@ std::map<uint64_t, uint64_t> accessible_pieces(const Reservation& reservation) {
   return pieces;
 }
 
-/// Makes allocations of what can be accessed now.
+/// Updates the allocations to what is accessible now.
 int renew_pieces(Process& driver, Reservation& reservation, const char* call) {
   const auto pieces = accessible_pieces(reservation);
   const auto is_in = [](const auto& all, const auto& piece) {
@@ -235,7 +234,7 @@ GPUEMU_DRIVER_API int cuMemCreate(uint64_t* handle, size_t bytes,
   });
 }
 
-/// Mappings keep the memory.
+/// Mappings keep the memory alive.
 GPUEMU_DRIVER_API int cuMemRelease(uint64_t handle) {
   return with_memory([&](Process&, VirtualMemory& all) -> int {
     const auto found = all.memory.find(handle);
@@ -310,7 +309,7 @@ GPUEMU_DRIVER_API int cuMemSetAccess(Address address, size_t bytes, const Access
     }
     for (auto* const one : mappings) one->second.is_accessible = access == kReadWrite;
     const int code = renew_pieces(driver, reservation->second, "cuMemSetAccess");
-    // Only now does nothing use it any more.
+    // Only now nothing uses it.
     return code == CUDA_SUCCESS && access == kNoAccess ? protect(address, bytes, access) : code;
   });
 }

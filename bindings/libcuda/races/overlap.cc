@@ -9,7 +9,7 @@ namespace {
 
 using Ranges = std::vector<TouchedBytes>;
 
-/// The first range of each that meets one of the other.
+/// Returns the first range of each that overlaps one of the other.
 std::optional<std::pair<const TouchedBytes*, const TouchedBytes*>> first_common(
     const Ranges& one, const Ranges& other) {
   if (one.size() > other.size()) {

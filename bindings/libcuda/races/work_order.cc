@@ -20,9 +20,9 @@ void join(WorkClock& into, const WorkClock& other) {
 
 using Seen = std::set<const WorkClock*>;
 
-/// Puts what comes before the writes in place of the values that have been written.
+/// Replaces awaited values that have been written by the clocks of their writes.
 void settle(WorkClock& clock) {
-  Seen seen;  // A write may wait for a value whose write waits for this one.
+  Seen seen;  // Prevents cycles: a write may wait for a value whose write waits for this one.
   for (size_t i = 0; i < clock.awaited.size();) {
     const std::shared_ptr<const WorkClock> written = clock.awaited[i]->written;
     if (written == nullptr) {
@@ -39,7 +39,8 @@ uint64_t number_in(const WorkClock& clock, Line line) {
   return found == clock.known.end() ? 0 : found->second;
 }
 
-/// Whether `visit` holds for the clock or for one of those that come before the writes it awaits.
+/// Returns true if `visit` holds for the clock, or for one of the clocks before the writes that it
+/// awaits.
 template <typename Visit>
 bool any_clock(const WorkClock& clock, const Visit& visit, Seen& seen) {
   if (!seen.insert(&clock).second) return false;
@@ -143,7 +144,7 @@ void WorkOrder::forget_values(uint64_t address, uint64_t bytes) {
 }
 
 void WorkOrder::host_waits_for(Line line) {
-  // The legacy stream waits for the blocking ones, also where it has no work of its own.
+  // The legacy stream waits for the blocking ones, even if it has no work itself.
   if (line.stream == kLegacy) issue(line);
   const auto found = lines_.find(line);
   if (found != lines_.end()) join(host_, found->second.before);

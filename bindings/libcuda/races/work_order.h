@@ -1,6 +1,6 @@
 // Decides which work of a program's streams is ordered: by its stream, by an event that a stream
 // waits for, by the legacy default stream, or because the host waited before it issued more. The
-// order in which the emulator executed the work does not count.
+// order in which the emulator executed the work does not matter.
 //
 // All host threads count as one, since their waits for each other cannot be seen.
 #pragma once
@@ -24,42 +24,42 @@ inline constexpr uint64_t kLegacy = 0;
 
 struct AwaitedValue;
 
-/// What comes before something.
+/// The work that precedes something.
 struct WorkClock {
   std::map<Line, uint64_t> known;  ///< The last work of each line.
-  /// Values in memory that were waited for; what comes before their writes comes before it, too.
+  /// Values in memory that were waited for; the work before their writes also comes first.
   std::vector<std::shared_ptr<const AwaitedValue>> awaited;
 };
 
-/// A value that work waits for and that nothing has written yet when the wait is issued.
+/// A value that work waits for and that is not written yet when the wait is issued.
 struct AwaitedValue {
   uint64_t address = 0;
   std::function<bool(uint64_t)> is_met;
-  std::shared_ptr<const WorkClock> written;  ///< What comes before the write. Null: none yet.
+  std::shared_ptr<const WorkClock> written;  ///< The work before the write. Null: not written yet.
 };
 
-/// When a piece of work was issued, and what comes before it.
+/// When a piece of work was issued, and the work before it.
 struct WorkStamp {
   Line line;
   uint64_t number = 0;                      ///< Counts the work of the line.
   uint64_t issued = 0;                      ///< Counts the work of all lines.
-  std::shared_ptr<const WorkClock> before;  ///< With the work itself.
+  std::shared_ptr<const WorkClock> before;  ///< Including the work itself.
 };
 
-/// Whether `first` is known to be done before `second` begins.
+/// Returns true if `first` is known to be done before `second` begins.
 bool comes_before(const WorkStamp& first, const WorkStamp& second);
-/// Whether one of the two comes before the other.
+/// Returns true if one of the two comes before the other.
 bool are_ordered(const WorkStamp& one, const WorkStamp& other);
-/// Whether a write that has not been issued may order the two.
+/// Returns true if a write that has not been issued may order the two.
 bool may_become_ordered(const WorkStamp& one, const WorkStamp& other);
 
 /// Not thread-safe.
 class WorkOrder {
  public:
-  /// Lines are blocking streams unless they are told here: work of the legacy stream has no order
+  /// Lines are blocking streams unless this is called: work of the legacy stream is not ordered
   /// with that of a non-blocking one.
   void make_non_blocking(Line line) { lines_[line].is_blocking = false; }
-  /// The stream is destroyed; what it was issued stays.
+  /// Called when the stream is destroyed; work already issued is kept.
   void end(Line line);
 
   WorkStamp issue(Line line);
@@ -68,28 +68,29 @@ class WorkOrder {
   void record(uint64_t event, Line line);
   void wait(Line line, uint64_t event);
   void forget_event(uint64_t event) { events_.erase(event); }
-  /// The line has written this value in its order. Returns whether work had waited for it.
+  /// Called when the line has written this value in its order. Returns true if work had waited for
+  /// it.
   bool write_value(uint64_t address, uint64_t value, Line line);
-  /// The line waits until `is_met` holds for the value at this address.
+  /// Makes the line wait until `is_met` holds for the value at this address.
   void wait_for_value(uint64_t address, std::function<bool(uint64_t)> is_met, Line line);
-  /// Forgets the values written to this memory, which is freed or used anew.
+  /// Drops the values written to this memory, which is freed or reused.
   void forget_values(uint64_t address, uint64_t bytes);
 
-  // The host waits, or learns that there is nothing left to wait for.
+  // The host waits, or finds out that nothing is left to wait for.
   void host_waits_for(Line line);
   void host_waits_for_event(uint64_t event);
   void host_waits_for_device(int device);
-  /// Learns that everything before `work` is done.
+  /// Records that everything before `work` is done.
   void host_saw(const WorkStamp& work);
-  /// Whether all work that is issued from now on comes after `work`.
+  /// Returns true if all work that is issued from now on comes after `work`.
   bool host_has_seen(const WorkStamp& work) const;
-  /// Forgets ended lines whose work the host has seen; no stamp of them may be in use.
+  /// Drops ended lines whose work the host has seen; no stamp of them may be in use.
   void forget_ended();
 
  private:
   struct Progress {
     uint64_t issued = 0;
-    WorkClock before;  ///< What comes before its latest work, and that work.
+    WorkClock before;  ///< The work before its latest work, and that work.
     bool is_blocking = true, has_ended = false;
   };
 
@@ -101,7 +102,7 @@ class WorkOrder {
   uint64_t issued_ = 0;
   std::map<Line, Progress> lines_;
   std::map<uint64_t, std::shared_ptr<const WorkClock>> events_;
-  std::map<uint64_t, Written> values_;  ///< By address: the value that was written last.
+  std::map<uint64_t, Written> values_;  ///< The value that was written last, by address.
   std::vector<std::shared_ptr<AwaitedValue>> awaited_;  ///< Not written yet.
   WorkClock host_;
 };
