@@ -8,8 +8,8 @@
 
 #define GPUEMU_RUNTIME_API extern "C" __attribute__((visibility("default")))
 
-/// The name of a function in its later form. In CUDA 12 the plain name is an earlier form, which
-/// calls/earlier_forms.cc has.
+/// The name of a function in its later form. In CUDA 12 the plain name is an earlier form, defined
+/// in calls/earlier_forms.cc.
 #if GPUEMU_RUNTIME_MAJOR == 12
 #define GPUEMU_LATER(name, number) name##_v##number
 #define GPUEMU_LATER_PER_THREAD(name, number) name##_v##number##_ptsz
@@ -35,7 +35,7 @@ using libcuda::Pool;
 using libcuda::Stream;
 
 constexpr bool kIsRuntime12 = GPUEMU_RUNTIME_MAJOR == 12;
-/// What cudaRuntimeGetVersion answers.
+/// The result of cudaRuntimeGetVersion.
 constexpr int kRuntimeVersion = kIsRuntime12 ? 12090 : 13000;
 
 /// cudaError. Every function of the runtime API returns one as an int.
@@ -178,7 +178,7 @@ struct EventNode {
   Event event;
 };
 
-/// cudaGraphNodeParams. A kernel node has the function of the host.
+/// cudaGraphNodeParams. A kernel node has the host function.
 struct NodeParameters {
   libcuda::NodeType type;
   int reserved_0[3];

@@ -1,5 +1,5 @@
-// Implements what crt/host_runtime.h declares: the registration of fat binaries, kernels and
-// variables. It loads nothing; the first use of a kernel or variable does.
+// Implements the functions of crt/host_runtime.h: the registration of fat binaries, kernels and
+// variables. Nothing is loaded before the first use of a kernel or variable.
 #include "bindings/libcudart/registry.h"
 
 #include <array>
@@ -46,8 +46,8 @@ Registry& registry() {
 
 constexpr int kLinkedVersion = 2;
 
-/// Links the parts of a program that was built from relocatable device code. A part is a container,
-/// whose size its header has.
+/// Links the parts of a program built from relocatable device code. A part is a container; its
+/// header has the size.
 int link_parts(void* const* parts, std::vector<std::byte>& image) {
   Linker linker = nullptr;
   int code = cuLinkCreate_v2(0, nullptr, nullptr, &linker);
@@ -81,7 +81,7 @@ int load_image(const void* image, Library& library) {
   return code;
 }
 
-/// Gives the host's pointers to managed variables their addresses in the current context.
+/// Sets the host's pointers to managed variables to their addresses in the current context.
 int set_managed(Binary& binary) {
   for (const ManagedVariable& one : binary.managed) {
     Address address = 0;
@@ -93,7 +93,7 @@ int set_managed(Binary& binary) {
   return cudaSuccess;
 }
 
-/// Loads a fat binary when it is first used. The registry's mutex is held.
+/// Loads a fat binary at its first use. The registry's mutex is held.
 int load(Binary& binary) {
   if (binary.is_loaded) return binary.code;
   binary.is_loaded = true;
@@ -147,7 +147,7 @@ FoundVariable find_variable(const void* symbol) {
   const std::lock_guard lock(all.mutex);
   auto known = all.variables.find(symbol);
   if (known == all.variables.end()) {
-    // The host's name of a managed variable stands for the variable itself.
+    // The host's name of a managed variable refers to the variable itself.
     for (auto& [shadow, entry] : all.variables) {
       for (const ManagedVariable& one : entry.binary->managed) {
         if (one.shadow == shadow && *one.shadow == symbol) known = all.variables.find(shadow);
@@ -211,7 +211,7 @@ GPUEMU_RUNTIME_API void __cudaRegisterManagedVar(void** handle, void** shadow, c
   binary_of(handle)->managed.push_back({name, shadow});
 }
 
-/// Registers a variable of the host that kernels name; none of them can reach it on these devices.
+/// Registers a host variable that kernels use; on these devices kernels cannot access it.
 GPUEMU_RUNTIME_API void __cudaRegisterHostVar(void**, const char*, char*, size_t) {}
 
 }  // namespace gpuemu::libcudart

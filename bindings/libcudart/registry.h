@@ -1,4 +1,4 @@
-// Knows the kernels and variables that nvcc's host code registers before main() begins.
+// Keeps the kernels and variables that nvcc's host code registers before main() begins.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,21 @@
 namespace gpuemu::libcudart {
 
 /// The kernel for the address of its host function, or the error in `code`:
-/// cudaErrorInvalidDeviceFunction, or that of loading its fat binary.
+/// cudaErrorInvalidDeviceFunction, or the error of loading its fat binary.
 struct FoundKernel {
   int code = cudaSuccess;
   Kernel kernel = nullptr;
   std::string name;  ///< As in PTX; "" when it is unknown.
 };
-/// Loads the code of the kernel when needed. `function` may also be a handle of a kernel. The
-/// calling thread must have a context. All functions here are thread-safe.
+/// Loads the code of the kernel if needed. `function` may also be a handle of a kernel. The calling
+/// thread must have a context. All functions here are thread-safe.
 FoundKernel find_kernel(const void* function);
 
-/// Returns the host function of a kernel that find_kernel() has found; null when there is none.
+/// Returns the host function of a kernel that find_kernel() returned; null if there is none.
 const void* host_function_of(Kernel kernel);
 
-/// A variable of the device in the current context, or the error in `code`:
-/// cudaErrorInvalidSymbol, or that of loading its fat binary.
+/// A variable of the device in the current context, or the error in `code`: cudaErrorInvalidSymbol,
+/// or the error of loading its fat binary.
 struct FoundVariable {
   int code = cudaSuccess;
   Address address = 0;

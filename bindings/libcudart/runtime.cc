@@ -13,7 +13,7 @@ constexpr int kVersionMin = GPUEMU_RUNTIME_MAJOR * 1000;
 thread_local ThreadState* state_of_thread = nullptr;
 thread_local bool is_per_thread = false;
 
-/// The states of all threads. Like them it is never destroyed before the process ends.
+/// The states of all threads. Never destroyed before the process ends.
 struct States {
   std::mutex mutex;
   std::vector<ThreadState*> all;
@@ -113,7 +113,7 @@ int finish(int code) {
   if (code == cudaSuccess) return code;
   ThreadState& state = thread_state();
   state.last_error = code;
-  // Waiting calls return what a kernel did wrong again and again when it stays.
+  // For a persistent fault, waiting calls return the same error again.
   const bool stays = code >= cudaErrorIllegalAddress && code < cudaErrorNotPermitted;
   if (stays && state.unchecked_site != nullptr && state.unchecked_error == code) {
     forget_failed_launch();

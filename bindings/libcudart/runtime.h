@@ -1,4 +1,4 @@
-// Holds what the runtime API keeps for each host thread, and wraps the body of its functions.
+// Holds the state of the runtime API for each host thread, and wraps the body of its functions.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace gpuemu::libcudart {
 /// The hooks of the driver library. Never null.
 const libcuda::RuntimeHooks& hooks();
 
-/// What stands between <<< and >>>, until the launch takes it.
+/// The values between <<< and >>>, until the launch takes them.
 struct Configuration {
   Extent3 grid, block;
   size_t shared_bytes;
@@ -23,7 +23,7 @@ struct Configuration {
   void* site;  ///< Made by note_site(); owned.
 };
 
-/// The device of threads that have chosen none.
+/// The device of threads that have not chosen one.
 std::atomic<int>& first_device();
 
 /// Lives from the first call of a thread to its end.
@@ -31,18 +31,18 @@ struct ThreadState {
   int last_error = cudaSuccess;
   int device = first_device();
   std::vector<Configuration> configurations;
-  void* launch_site = nullptr;  ///< Belongs to the configuration that was taken last; owned.
-  /// The launch statement that failed last and whose error nobody has read; owned. Null: none.
+  void* launch_site = nullptr;  ///< Belongs to the last configuration taken; owned.
+  /// The last failed launch statement whose error was not read; owned. Null if there is none.
   void* unchecked_site = nullptr;
   int unchecked_error = cudaSuccess;
   std::string unchecked_kernel;
 };
 ThreadState& thread_state();
 
-/// Remembers that a launch statement failed. Takes over the site. Reports an earlier one that
-/// nobody has read.
+/// Remembers that a launch statement failed. Takes ownership of the site. Reports an earlier
+/// failure that was not read.
 void note_failed_launch(void* site, const std::string& kernel, int code);
-/// The error of the last launch statement has been read.
+/// Called when the error of the last launch statement was read.
 void forget_failed_launch();
 
 /// Initialises the driver. Returns its error, or cudaErrorInsufficientDriver when it is older than
@@ -53,7 +53,7 @@ int enter();
 /// Records the error of a function, which it returns.
 int finish(int code);
 
-/// While one lives the driver knows that this function runs.
+/// Reports to the driver that this function runs, while it lives.
 class CallScope {
  public:
   explicit CallScope(const char* call);
@@ -62,7 +62,7 @@ class CallScope {
   CallScope& operator=(const CallScope&) = delete;
 };
 
-/// While one lives, the null stream of this thread is the per-thread default stream.
+/// Makes the per-thread default stream the null stream of this thread while it lives.
 class PerThreadScope {
  public:
   PerThreadScope();
@@ -74,7 +74,7 @@ class PerThreadScope {
 /// Runs the body of a function that needs no context. Returns its code, and remembers an error.
 template <typename Work>
 int runtime_call_without_context(const Work& work, const char* call = __builtin_FUNCTION()) {
-  const int started = start();  // First, because the driver traces calls from there on.
+  const int started = start();  // First, because from then on the driver traces calls.
   const CallScope scope(call);
   try {
     return finish(started == cudaSuccess ? work() : started);

@@ -1,5 +1,5 @@
-// fmt's own code, for libgpuemu.so: what fmt's library has compiled, made from its headers, so that
-// the library needs no libfmt.so, whose version a program's may differ from.
+// The compiled part of fmt, built from its headers, so that libgpuemu.so needs no libfmt.so, whose
+// version might differ from that of a program.
 #include <fmt/format-inl.h>
 
 FMT_BEGIN_NAMESPACE

@@ -1,5 +1,5 @@
-// Implements the published functions of nvJitLink for PTX: what they link is PTX, which our driver
-// loads where a program expects machine code.
+// Implements the published functions of nvJitLink for PTX: the linked result is PTX, which our
+// driver loads where a program expects machine code.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -82,7 +82,7 @@ struct Linker {
   bool is_complete = false;
 };
 
-/// While one lives, the thread has a context: the driver's linker asks for one.
+/// Ensures that the thread has a context while it lives, because the driver's linker needs one.
 class SomeContext {
  public:
   SomeContext() {
@@ -103,7 +103,7 @@ class SomeContext {
   bool is_own_ = false;
 };
 
-/// The driver's kind of an input; kNone for machine code and intermediate code.
+/// Returns the driver's kind of an input; kNone for machine code and intermediate code.
 int driver_kind(int type, std::string_view bytes) {
   constexpr std::string_view kContainer = "\x50\xed\x55\xba", kArchive = "!<arch>";
   const bool is_fat = bytes.starts_with(kContainer), is_archive = bytes.starts_with(kArchive);
@@ -111,11 +111,11 @@ int driver_kind(int type, std::string_view bytes) {
   if (type == kFatBinary || (type == kAny && is_fat)) return kDriverFatBinary;
   if (type == kLibrary || (type == kAny && is_archive)) return kDriverLibrary;
   const bool is_text = bytes.find(".version") != bytes.npos;
-  // Our libnvrtc gives text where a program asks for the link-time optimizer's code.
+  // Our libnvrtc returns text when a program requests code for the link-time optimizer.
   return (type == kAny || type == kLinkTime) && is_text ? kDriverPtx : kNone;
 }
 
-/// Refuses an input; the driver's linker puts it into the report.
+/// Rejects an input; the driver's linker adds it to the report.
 int refuse(Linker& linker, const char* name) {
   linker.error += std::string("gpuemu links PTX alone: ") + (name == nullptr ? "an input" : name) +
                   " has none; compile it to PTX\n";
@@ -127,7 +127,7 @@ int refuse(Linker& linker, const char* name) {
 
 Linker* linker_of(void* handle) { return static_cast<Linker*>(handle); }
 
-/// Copies a text with its final zero, or tells its size where `into` is null.
+/// Copies a text with its final zero; returns only its size if `into` is null.
 int give(const std::string& text, size_t* bytes, char* into) {
   if (bytes != nullptr) *bytes = text.size() + 1;
   if (into != nullptr) std::memcpy(into, text.c_str(), text.size() + 1);
@@ -242,7 +242,7 @@ GPUEMU_LINK_API int nvJitLinkGetErrorLog(void* handle, char* into) {
   if (handle == nullptr || into == nullptr) return kNullInput;
   return give(linker_of(handle)->error, nullptr, into);
 }
-/// There is never information: the log is an empty text.
+/// There is no information: the log is always empty.
 GPUEMU_LINK_API int nvJitLinkGetInfoLogSize(void* handle, size_t* bytes) {
   if (handle == nullptr || bytes == nullptr) return kNullInput;
   return give({}, bytes, nullptr);
@@ -260,7 +260,7 @@ GPUEMU_LINK_API int nvJitLinkVersion(unsigned* major, unsigned* minor) {
 
 }  // namespace gpuemu::libnvjitlink
 
-// The header gives each function the name of its version.
+// The header gives each function a name with its version.
 #define GPUEMU_VERSIONED(name)                                         \
   GPUEMU_LINK_API decltype(gpuemu::libnvjitlink::name) __##name##_13_0 \
       __attribute__((alias(#name)));

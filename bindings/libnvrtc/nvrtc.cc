@@ -1,7 +1,7 @@
-// Calls NVIDIA's NVRTC for the program. Where the program asks for machine code (an architecture
-// sm_NN) or for code that a link-time optimizer reads (-dlto), NVRTC makes PTX of the same
-// architecture. The program takes that for what it asked for, and our driver and our nvJitLink load
-// it. Line tables are always made, so that findings name lines of the source.
+// Calls NVIDIA's NVRTC for the program. If the program requests machine code (an architecture
+// sm_NN) or code for the link-time optimizer (-dlto), NVRTC makes PTX of the same architecture. The
+// program gets this PTX as the requested code, and our driver and our nvJitLink load it. Line
+// tables are always made, so that findings name lines of the source.
 #include <algorithm>
 #include <cstddef>
 #include <map>
@@ -28,11 +28,10 @@ int call_real(void* function, Arguments... arguments) {
   return reinterpret_cast<int (*)(Arguments...)>(function)(arguments...);
 }
 
-/// What a program was compiled to, as whoever asked for it believes.
+/// The form of the compiled code that the program requested.
 enum class Form { Text, MachineCode, LinkTime };
 
-/// The forms of the programs that were compiled to something else than text. Safe to use from any
-/// thread.
+/// The forms of programs for which a form other than text was requested. Thread-safe.
 class Forms {
  public:
   void note(Program program, Form form) {
@@ -55,13 +54,13 @@ class Forms {
 };
 
 Forms& forms() {
-  static auto* const kForms = new Forms;  // Programs may end theirs after our statics.
+  static auto* const kForms = new Forms;  // Programs may be destroyed after our statics.
   return *kForms;
 }
 
 constexpr std::string_view kArchitecture[] = {"--gpu-architecture", "-arch"};
 constexpr std::string_view kLinkTime[] = {"-dlto", "--dlink-time-opt", "--dlink-time-opt=true"};
-constexpr std::string_view kOfLinkTime[] = {"-gen-opt-lto", "--gen-opt-lto"};  // Go with -dlto.
+constexpr std::string_view kOfLinkTime[] = {"-gen-opt-lto", "--gen-opt-lto"};  // Used with -dlto.
 constexpr std::string_view kOptix[] = {"-optix-ir", "--optix-ir", "--optix-ir=true"};
 constexpr std::string_view kLineTables[] = {
     "-lineinfo", "--generate-line-info", "--generate-line-info=true",
@@ -72,14 +71,14 @@ bool is_among(std::string_view option, const std::string_view (&names)[N]) {
   return std::ranges::find(names, option) != std::end(names);
 }
 
-/// Options as NVRTC gets them.
+/// The options for NVRTC.
 struct Options {
   std::vector<std::string> texts;
-  Form form = Form::Text;  ///< What the program asked for.
+  Form form = Form::Text;  ///< The requested form.
 };
 
-/// Makes compute_NN of sm_NN, which may stand behind an equals sign or be the option after it, and
-/// relocatable text of code for a link-time optimizer.
+/// Replaces sm_NN, after an equals sign or as a separate option, by compute_NN, and code for a
+/// link-time optimizer by relocatable text.
 Options translate(int count, const char* const* given) {
   Options options;
   bool is_machine_code = false, is_link_time = false, is_optix = false, has_lines = false;
@@ -130,7 +129,7 @@ GPUEMU_NVRTC_API int nvrtcDestroyProgram(Program* program) {
   return call_real(real, program);
 }
 
-// What the program takes for machine code, or for the link-time optimizer's code, is text.
+// Returns text where the program expects machine code or code for the link-time optimizer.
 #define GPUEMU_TEXT_FOR(name, text_name, form, into_type)                           \
   GPUEMU_NVRTC_API int name(Program program, into_type into) {                      \
     static void* const text = real_function(#text_name);                            \
@@ -148,7 +147,7 @@ GPUEMU_NVRTC_API const char* nvrtcGetErrorString(int code) {
   return reinterpret_cast<const char* (*)(int)>(real)(code);
 }
 
-// The others, as they are.
+// Forwards the other functions unchanged.
 #define GPUEMU_FORWARD(name, parameters, ...)       \
   GPUEMU_NVRTC_API int name parameters {            \
     static void* const real = real_function(#name); \

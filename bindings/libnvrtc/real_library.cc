@@ -39,7 +39,7 @@ void append_list(Folders& folders, std::string_view list, const std::string& ori
   }
 }
 
-/// Appends what one loaded object names as RPATH or RUNPATH; `folders` is a Folders.
+/// Appends the RPATH or RUNPATH of one loaded object; `folders` is a Folders.
 int append_paths_of(dl_phdr_info* object, size_t /*bytes*/, void* folders) {
   const std::string_view path = object->dlpi_name;
   std::error_code ignored;
@@ -52,7 +52,7 @@ int append_paths_of(dl_phdr_info* object, size_t /*bytes*/, void* folders) {
     for (const ElfW(Dyn)* entry = first; entry->d_tag != DT_NULL; ++entry) {
       if (entry->d_tag == DT_STRTAB) texts_at = entry->d_un.d_ptr;
     }
-    // The loader has made an address of the offset, but for the object of the kernel (vdso).
+    // The loader has replaced the offset by an address, except in the object of the kernel (vdso).
     if (texts_at < object->dlpi_addr) texts_at += object->dlpi_addr;
     const auto* const texts = reinterpret_cast<const char*>(texts_at);
     for (const ElfW(Dyn)* entry = first; entry->d_tag != DT_NULL; ++entry) {
@@ -93,7 +93,7 @@ Folders folders_of_process() {
   for (const char* folder : {"/usr/local/cuda/lib64", "/usr/lib/x86_64-linux-gnu"}) {
     folders.emplace_back(folder);
   }
-  // Each once, and not that of this library.
+  // Lists each folder once, without that of this library.
   Dl_info own{};
   dladdr(reinterpret_cast<const void*>(&real_function), &own);
   Folders others;
@@ -107,9 +107,9 @@ Folders folders_of_process() {
   return others;
 }
 
-/// NVIDIA's library looks for the one with built-in functions by its name, where the loader looks,
-/// and beside the library that this process got for its own name: that is this one. A library that
-/// is loaded is found by its name.
+/// NVIDIA's library searches for the library with its built-in functions by name: in the loader's
+/// folders, and beside the library loaded under its own name, which is this one. A library that is
+/// already loaded is found by its name, so it is loaded here.
 void load_builtins(const fs::path& folder) {
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(folder, ignored)) {
@@ -123,7 +123,7 @@ void* load_library() {
     const std::string file = (fs::path(folder) / kFile).string();
     std::error_code ignored;
     if (!fs::exists(file, ignored)) continue;
-    // By its path: a name alone would find this library.
+    // By path, because the name alone would find this library.
     void* const library = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (library != nullptr) {
       load_builtins(folder);

@@ -1,13 +1,13 @@
-// NVIDIA's libnvrtc, as the program would have loaded it.
+// Finds NVIDIA's libnvrtc as the program would have loaded it.
 #pragma once
 
 namespace gpuemu::libnvrtc {
 
-/// A function of NVIDIA's library; null where the library is not found, is too old to have the
-/// function, or cannot be loaded, which is said once on standard error. It is looked for in the
-/// folders of $GPUEMU_RUN_NVRTC and LD_LIBRARY_PATH, in those that the program and its libraries
-/// name (RPATH, RUNPATH), in those of CUDA toolkits, and in the system's. Safe to call from any
-/// thread. The library stays loaded.
+/// Returns a function of NVIDIA's library; null if the library is not found, lacks the function
+/// because it is too old, or cannot be loaded, which is reported once on standard error. The
+/// library is searched in the folders of $GPUEMU_RUN_NVRTC and LD_LIBRARY_PATH, in those of the
+/// program and its libraries (RPATH, RUNPATH), in those of CUDA toolkits, and in those of the
+/// system. Thread-safe. The library stays loaded.
 void* real_function(const char* name);
 
 }  // namespace gpuemu::libnvrtc

@@ -17,7 +17,7 @@ struct CloseFile {
   void operator()(std::FILE* file) const { (void)std::fclose(file); }
 };
 
-/// The mappings of this process that can be read and written: bytes by address.
+/// Returns the readable and writable mappings of this process: bytes by address.
 std::map<uint64_t, uint64_t> writable_mappings() {
   std::map<uint64_t, uint64_t> found;
   const std::unique_ptr<std::FILE, CloseFile> file(std::fopen("/proc/self/maps", "re"));
@@ -43,7 +43,7 @@ void HostMemory::update() {
   });
   for (const auto& [begin, bytes] : now) {
     if (registered_.contains(begin)) continue;
-    // Memory of the device itself is refused, and need not be registered.
+    // Memory of the device itself is rejected, and need not be registered.
     if (cuMemHostRegister_v2(reinterpret_cast<void*>(begin), bytes, 0) == 0) {
       registered_[begin] = bytes;
     }

@@ -1,4 +1,4 @@
-// Makes the memory of this process one that kernels reach, within the bounds of its mappings.
+// Makes the memory of this process accessible to kernels, within the bounds of its mappings.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace gpuemu::libptx {
 /// Not thread-safe. A context must be current.
 class HostMemory {
  public:
-  /// Registers the mappings that can be written and that are new, and forgets those that are gone.
+  /// Registers new writable mappings, and unregisters those that are gone.
   void update();
 
  private:

@@ -1,5 +1,5 @@
-// Implements ptx_run(): runs the first kernel of a PTX text on arguments that are addresses of the
-// host, and waits for it.
+// Implements ptx_run(): runs the first kernel of a PTX text on arguments that are host addresses,
+// and waits for it.
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -42,11 +42,11 @@ int say(int code, const std::string& what) {
   return code;
 }
 
-/// What all calls of the process share.
+/// The state shared by all calls of the process.
 struct Shared {
   std::mutex mutex;
   HostMemory memory;
-  std::map<std::string, CUfunction> kernels;  ///< By the text.
+  std::map<std::string, CUfunction> kernels;  ///< By PTX text.
 };
 Shared& shared() {
   static Shared* const kShared = new Shared;
@@ -91,7 +91,7 @@ int check_arguments(CUfunction kernel, int count) {
 
 }  // namespace
 
-/// Each of `arguments` is a value in eight bytes. Returns 0 or the CUresult of what went wrong.
+/// Each of `arguments` is a value of eight bytes. Returns 0 or the CUresult of the failure.
 GPUEMU_PTX_API int ptx_run(const char* source, int count, void** arguments, int block_x,
                            int block_y, int block_z, int grid_x, int grid_y, int grid_z,
                            int shared_bytes) {

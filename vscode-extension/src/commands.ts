@@ -1,4 +1,4 @@
-// Commands about a folder: running, the daemon, the program, reports.
+// Commands of a folder: runs, the daemon, the program, reports.
 
 import * as vscode from 'vscode';
 import { lintSentence, readChanges, readLint } from './core/lint';
@@ -98,7 +98,7 @@ export class Commands {
     await this.run(folder, { command: 'fuzz', ops: [name], args: ['--iterations', '1000'] }, name);
   }
 
-  /** Progress stands where it does not cover anything; the run's own problem is told once. */
+  /** Shows progress where it does not cover anything; shows the run's own problem once. */
   private async run(folder: Folder, request: RunRequest, what: string): Promise<void> {
     const title = `gpuemu ${request.command} ${what}`;
     await vscode.window.withProgress(
@@ -216,7 +216,7 @@ export class Commands {
     const panel = vscode.window.createWebviewPanel(
       'gpuemu.report', `${folder.name}: report`, vscode.ViewColumn.Active,
       { enableScripts: false, localResourceRoots: [], enableFindWidget: true });
-    // The page has its style and pictures in itself and no scripts; it gets no more than that.
+    // The page contains its style and pictures and no scripts; the policy allows nothing else.
     const policy = '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; ' +
       'style-src \'unsafe-inline\'; img-src data:">';
     panel.webview.html = ended.output.replace(/<head>/i, `<head>${policy}`);

@@ -1,5 +1,5 @@
-// gpuemu.toml in the editor: errors by the tool, completion and hover from its schema, definitions.
-// The language of the file stays `toml`, so that other extensions for TOML keep working.
+// Support for gpuemu.toml in the editor: errors from the tool, completion and hover from its schema,
+// definitions. The file's language stays `toml`, so that other extensions for TOML keep working.
 
 import * as fs from 'node:fs/promises';
 import * as path from 'node:path';
@@ -67,7 +67,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     latest.ask(document, CHECK_DELAY_MS);
   }
 
-  /** Once there is trust, and a program. */
+  /** Checks them once the folder is trusted and there is a program. */
   private checkAtLast(folder: Folder): void {
     if (folder.trouble === 'program' || !vscode.workspace.isTrusted) return;
     const document = vscode.workspace.textDocuments.find(
@@ -75,7 +75,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     if (document && this.unchecked.delete(document.uri.toString())) this.check(document);
   }
 
-  /** What the tool cannot read stands in Problems, also where nobody has the file open. */
+  /** Shows in Problems what the tool cannot read, even if the file is not open. */
   private async checkUnopened(folder: Folder): Promise<void> {
     const isOpen = vscode.workspace.textDocuments.some(
       (one) => one.uri.toString() === folder.config.toString());
@@ -84,9 +84,9 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     await this.problems.checkConfig(folder, folder.configFile, folder.config);
   }
 
-  /** An unsaved text is judged as a file beside the real one, since its paths start there. */
+  /** Checks unsaved text as a copy beside the real file, because its relative paths start there. */
   private async checkNow(document: vscode.TextDocument): Promise<void> {
-    // The file may have gone and come back since: then it is another folder.
+    // The file may have been deleted and created again; then it is another folder.
     const folder = this.folders.ofConfig(document.uri.fsPath);
     if (!folder) return;
     if (!(await folder.tool.find())) {
@@ -99,7 +99,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     }
     const copy = path.join(folder.root, `.gpuemu-${process.pid}.toml`);
     try {
-      await fs.rm(copy, { force: true });  // Of an editor that was killed.
+      await fs.rm(copy, { force: true });  // Left by an editor that was killed.
       await fs.writeFile(copy, document.getText(), { flag: 'wx' });
     } catch (error) {
       log.info(`an unsaved gpuemu.toml is not checked: ${messageOf(error)}`);
@@ -112,7 +112,7 @@ export class ConfigLanguage implements vscode.Disposable, vscode.CompletionItemP
     }
   }
 
-  /** The schema of the tool that runs, else the one of this extension. */
+  /** The schema of the running tool, else that of this extension. */
   private loadSchema(document: vscode.TextDocument): Promise<Json> {
     this.schema ??= this.readSchema(this.folders.ofConfig(document.uri.fsPath));
     return this.schema;
@@ -221,7 +221,7 @@ const pathOf = (table: Table): string[] => (table.path === '' ? [] : table.path.
 const entryAround = (table: Table, offset: number): Entry | undefined => table.entries.find(
   (one) => one.valueSpan.start <= offset && offset <= one.valueSpan.end);
 
-/** The entry that is being written: blanks behind its value belong to it. */
+/** The entry that is being written; blanks after its value belong to it. */
 function entryBefore(table: Table, text: string, offset: number): Entry | undefined {
   const entry = table.entries.findLast((one) => one.valueSpan.start <= offset);
   if (!entry || offset <= entry.valueSpan.end) return entry;
@@ -230,7 +230,7 @@ function entryBefore(table: Table, text: string, offset: number): Entry | undefi
     : undefined;
 }
 
-/** The key or the header under `offset`, with the path that the schema knows it by. */
+/** The key or the header at `offset`, with its path in the schema. */
 function keyPlaceAt(text: string, table: Table, offset: number):
 { path: string[]; span: Span } | undefined {
   const parts = pathOf(table);
@@ -256,7 +256,7 @@ function keyItems(schema: Json, path: string[], present: string[]): vscode.Compl
     });
 }
 
-/** `typed` is what stands of the value so far. */
+/** `typed` is the part of the value typed so far. */
 function valueItem(value: string, typed: string, kind: vscode.CompletionItemKind):
 vscode.CompletionItem {
   const inQuotes = (typed.match(/"/g)?.length ?? 0) % 2 === 1;
@@ -285,7 +285,7 @@ function placeholder(type: string): string {
   return '$1';
 }
 
-/** The line of the source that declares the entry. */
+/** The source line that declares the entry. */
 async function entryDefinition(file: string, name: string): Promise<vscode.Location | undefined> {
   const document = await vscode.workspace.openTextDocument(vscode.Uri.file(file));
   const kernel = kernelsIn(file, document.getText()).find((one) => one.name === name);

@@ -1,4 +1,4 @@
-// Coverage of kernels as the editor paints it.
+// Converts the coverage of kernels for the editor.
 
 import * as vscode from 'vscode';
 import { readCoverage } from './core/coverage';

@@ -1,5 +1,5 @@
-// The Daemon view: state, devices, running jobs. Nothing polls: it is drawn again after each
-// command and when the window gets the focus.
+// The Daemon view: state, devices, running jobs. It does not poll: it is updated after each command and
+// when the window gets the focus.
 
 import * as vscode from 'vscode';
 import { DaemonState } from './core/records';

@@ -17,7 +17,7 @@ import { Folder } from './folder';
 import { Folders } from './folders';
 import { messageOf, showError } from './tool';
 
-/** The case run again, with what its page shows beside the verdict. */
+/** Runs the case again and returns what its page shows besides the verdict. */
 export const reproduceArguments = (seed: string, op: string): string[] =>
   ['reproduce', seed, '--details', ...(op === '' ? [] : ['--op', op])];
 
@@ -55,7 +55,7 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
     return `# ${op}\n\nNo failure with seed ${seed} is stored.\n`;
   }
 
-  /** A read-only page of the scheme `gpuemu`; one of that path is replaced. */
+  /** Shows a read-only page of the scheme `gpuemu`; replaces one with the same path. */
   async show(where: string, text: string): Promise<void> {
     const uri = vscode.Uri.from({ scheme: 'gpuemu', path: where });
     this.documents.set(where, text);
@@ -69,7 +69,7 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
     this.changed.fire(failureDocument(op, seed));
   }
 
-  /** `reproduced` is the reply of `gpuemu reproduce` where it was just made. */
+  /** `reproduced` is the reply of `gpuemu reproduce` if it was just run. */
   async open(folder: Folder, op: string, seed: string, reproduced?: Json): Promise<void> {
     const key = `${folder.root}\0${op}\0${seed}`;
     let panel = this.panels.get(key);
@@ -94,14 +94,14 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
       this.panels.set(key, panel);
     }
     const shownIn = panel;
-    /** The user may close the page before the case has been run. */
+    /** The user may close the page before the case was run. */
     const isOpen = (): boolean => this.panels.get(key) === shownIn;
     const show = (details: Details): void => {
       if (isOpen()) shownIn.webview.html = detailsPage(details, nonce());
     };
     const known = folder.failures.find((one) => one.seed === seed && one.op === op);
     if (known && !reproduced) {
-      // What is known is shown at once; the case itself follows.
+      // Show immediately what is known; the case itself follows.
       show(await this.details(folder, known));
     }
     try {
@@ -173,13 +173,13 @@ export class DetailsPanel implements vscode.TextDocumentContentProvider, vscode.
   }
 }
 
-/** All that is stored of a failure; its summary where the tool does not answer. */
+/** Everything stored of a failure; its summary if the tool does not answer. */
 async function storedOf(folder: Folder, op: string, seed: string): Promise<CaseResult | undefined> {
   const known = folder.failures.find((one) => one.seed === seed && one.op === op);
   return known && (await folder.storedFailure(known) ?? known);
 }
 
-/** The PTX of the source line; a finding without a line of its own has none. */
+/** The PTX of the source line; undefined for a finding without a line. */
 function ptxOf(
   value: Json | undefined, finding: Finding | undefined, place: Place | undefined,
 ): SourceLines | undefined {
@@ -193,7 +193,7 @@ function ptxOf(
 
 const nonce = (): string => randomBytes(16).toString('hex');
 
-/** The sentences of `gpuemu explain`. */
+/** The sentences printed by `gpuemu explain`. */
 export function sentencesOf(value: Json): string[] {
   return textsAt(value, 'sentences');
 }

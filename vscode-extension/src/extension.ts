@@ -1,4 +1,4 @@
-// gpuemu in the editor: what is made at activation, and the API for other extensions and tests.
+// The entry point: creates everything at activation, and provides the API for other extensions and tests.
 
 import * as activation from './core/loaded';
 import * as vscode from 'vscode';
@@ -80,7 +80,7 @@ function apiOf(context: vscode.ExtensionContext, folders: Folders): GpuemuApi {
 const startsDaemon = (folders: Folders, folder: Folder): boolean => folder === folders.all().find((one) =>
   one.trouble === undefined && one.tool.setting('autoStartDaemon', true));
 
-/** The daemon, and what it has stored of the folder. */
+/** Starts the daemon and reads the stored results of the folder. */
 async function serve(folders: Folders, folder: Folder): Promise<void> {
   if (!vscode.workspace.isTrusted || folder.trouble === 'program') return;
   try {
@@ -101,7 +101,7 @@ async function serve(folders: Folders, folder: Folder): Promise<void> {
   }
 }
 
-/** Reads what there is, now and when folders, trust or settings change. Nothing waits for it. */
+/** Reads everything now and when folders, trust or settings change. Nothing waits for it. */
 function follow(
   context: vscode.ExtensionContext, folders: Folders, language: ConfigLanguage,
 ): void {
@@ -140,7 +140,8 @@ function follow(
       python.follow();
       if (what !== 'project') return;
       if (folder.trouble !== undefined) unread.add(folder);
-      else if (unread.delete(folder)) void serve(folders, folder);  // gpuemu.toml was repaired, say.
+      // For example, gpuemu.toml was repaired.
+      else if (unread.delete(folder)) void serve(folders, folder);
     }),
     vscode.workspace.onDidChangeWorkspaceFolders(() => void folders.discover().catch(
       (error: unknown) => log.error(`the search for gpuemu.toml: ${messageOf(error)}`))),

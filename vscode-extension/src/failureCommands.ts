@@ -1,4 +1,4 @@
-// Commands about one failure: the next steps that quick fixes, rows and the details page offer.
+// Commands for one failure: the next steps offered by quick fixes, rows and the details page.
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -133,7 +133,7 @@ export class FailureCommands {
     await chosen.folder.loadProject();
   }
 
-  /** An edit that can be undone, shown in the editor and not saved: the user looks at it first. */
+  /** Makes an edit that can be undone and shows it unsaved, so that the user can check it first. */
   private async edit(
     folder: Folder, make: (text: string) => TextEdit | undefined, op: string, label: string,
   ): Promise<void> {

@@ -1,4 +1,4 @@
-// Which failure a command means: its arguments, a row, a diagnostic, or what the user picks.
+// Determines the failure for a command: from its arguments, a row, a diagnostic, or the user's choice.
 
 import * as vscode from 'vscode';
 import { CaseResult } from './core/records';
@@ -13,7 +13,7 @@ export interface Chosen {
   folder: Folder;
   op: string;
   seed: string;
-  /** What is stored of it; a seed that is only known by its number has nothing. */
+  /** The stored result; undefined if only the seed is known. */
   result?: CaseResult;
 }
 
@@ -21,7 +21,7 @@ function isNode(value: unknown): value is Node & { type: 'row' } {
   return typeof value === 'object' && value !== null && (value as Node).type === 'row';
 }
 
-/** Seeds are text; a number would have lost digits above 2^53 and is refused. */
+/** Seeds are text; a number is rejected, because it would lose digits above 2^53. */
 function seedOf(value: unknown): string | undefined {
   if (typeof value === 'bigint') return value.toString();
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value);

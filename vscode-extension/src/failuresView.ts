@@ -6,7 +6,7 @@ import { counted } from './core/words';
 import { Folder } from './folder';
 import { Folders } from './folders';
 
-/** With more failures kinds are closed at first, so that the ops fit the view. */
+/** With more failures, kinds are collapsed at first, so that the ops fit the view. */
 const OPEN_MAX = 20;
 
 export type Node = { type: 'folder'; folder: Folder } | { type: 'row'; folder: Folder; row: Row };

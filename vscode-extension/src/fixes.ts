@@ -1,4 +1,4 @@
-// Quick fixes of the problems that gpuemu reports.
+// Quick fixes for the problems that gpuemu reports.
 
 import * as vscode from 'vscode';
 import { hasOutputTolerance, roundedUp, toleranceEdit } from './core/edits';
@@ -46,7 +46,7 @@ export class Fixes implements vscode.CodeActionProvider {
     return actions;
   }
 
-  /** The editor passes copies of diagnostics: message and line find the one of this extension. */
+  /** Finds this extension's diagnostic by message and line, because the editor passes copies. */
   private find(
     document: vscode.TextDocument, diagnostic: vscode.Diagnostic,
   ): GpuemuDiagnostic | undefined {
@@ -56,7 +56,7 @@ export class Fixes implements vscode.CodeActionProvider {
       one.range.start.line === diagnostic.range.start.line);
   }
 
-  /** The change itself, so that the editor can preview and undo it. Never preferred. */
+  /** Returns the edit itself, so that the editor can preview and undo it. Never preferred. */
   private tolerance(problem: Problem, folder: Folder, diagnostic: vscode.Diagnostic):
   vscode.CodeAction | undefined {
     if (!(problem.maxDiff > 0) || problem.maxDiff > 1e300) return undefined;
@@ -67,7 +67,7 @@ export class Fixes implements vscode.CodeActionProvider {
     const action = new vscode.CodeAction(title, vscode.CodeActionKind.QuickFix);
     action.diagnostics = [diagnostic];
     action.isPreferred = false;
-    // A command that cannot change it says why.
+    // If it cannot be changed, a command says why.
     const edit = document && !hasOutputTolerance(document.getText(), problem.op) && toleranceEdit(
       document.getText(), problem.op, problem.dtype, problem.maxDiff);
     if (document && edit) {

@@ -1,5 +1,5 @@
-// A folder with a gpuemu.toml: its ops, its stored failures, its runs. Everything that the editor
-// shows is drawn from here; several folders live side by side.
+// A folder with a gpuemu.toml: its ops, its stored failures, its runs. All views show data of these
+// objects; there may be several folders.
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -44,7 +44,7 @@ export class Folder implements vscode.Disposable {
   failures: CaseResult[] = [];
   suppressions: Suppression[] = [];
   status: DaemonState = { state: 'stopped', devices: [] };
-  /** What keeps the tool from reading the project, and what it says of that. */
+  /** Why the tool cannot read the project, with its message. */
   trouble: 'program' | 'config' | undefined;
   problem: string | undefined;
   readonly jobs = new Set<Job>();
@@ -55,10 +55,10 @@ export class Folder implements vscode.Disposable {
   private queue: Promise<unknown> = Promise.resolve();
   private known = new Set<string>();
   private replay: vscode.CancellationTokenSource | undefined;
-  /** The numbers of the last readings: an answer that a later reading has overtaken is dropped. */
+  /** Numbers of the latest reads: the answer to an older read is dropped. */
   private projectTurn = 0;
   private failuresTurn = 0;
-  /** Why a case fails is told by the run that found it, and is not stored. */
+  /** Why a case fails is reported by the run that found it, and is not stored. */
   private readonly diagnosed = new Map<string, CaseResult>();
   readonly onDidChange = this.changed.event;
   readonly onDidFinishRun = this.finished.event;
@@ -83,14 +83,14 @@ export class Folder implements vscode.Disposable {
     return entriesByName(this.project);
   }
 
-  /** One after the other, so that each command shows what it found; other folders do not wait. */
+  /** Runs work in sequence, so that each command shows its own result; other folders do not wait. */
   enqueue<T>(work: () => Promise<T>): Promise<T> {
     const next = this.queue.then(work, work);
     this.queue = next.catch(() => undefined);
     return next;
   }
 
-  /** Reads gpuemu.toml again; by the tool where it may be started, else by its text alone. */
+  /** Reads gpuemu.toml again: with the tool if it may be started, else only its text. */
   async loadProject(): Promise<void> {
     const turn = ++this.projectTurn;
     let text = '';
@@ -100,7 +100,7 @@ export class Folder implements vscode.Disposable {
       text = open?.getText() ??
         new TextDecoder().decode(await vscode.workspace.fs.readFile(this.config));
     } catch (error) {
-      log.warn(messageOf(error));  // It has gone meanwhile.
+      log.warn(messageOf(error));  // The file was deleted meanwhile.
     }
     try {
       const tool = await this.tool.find();
@@ -164,7 +164,7 @@ export class Folder implements vscode.Disposable {
     reader.end();
   }
 
-  /** All that is stored of a failure of `failures`, which has its summary alone. */
+  /** Everything stored of an entry of `failures`, which has only a summary. */
   async storedFailure(known: CaseResult): Promise<CaseResult | undefined> {
     let stored: CaseResult | undefined;
     try {
@@ -174,11 +174,11 @@ export class Folder implements vscode.Disposable {
     } catch (error) {
       log.info(`${known.op} with seed ${known.seed}: ${messageOf(error)}`);
     }
-    // Why it fails is known by the run that found it.
+    // Only the run that found it knows why it fails.
     return stored && this.diagnosed.has(keyOf(known)) ? { ...stored, findings: known.findings } : stored;
   }
 
-  /** Takes a failure of a run that still goes on. */
+  /** Adds a failure of a run in progress. */
   addFailure(result: CaseResult): void {
     const key = keyOf(result);
     if (this.known.has(key)) {
@@ -195,7 +195,7 @@ export class Folder implements vscode.Disposable {
   async loadStatus(): Promise<void> {
     const tool = await this.tool.find();
     if (!tool) return;
-    if (this.trouble === 'program') {  // It was installed since.
+    if (this.trouble === 'program') {  // The program was installed meanwhile.
       await this.loadProject();
       await this.loadFailures();
     }
@@ -209,14 +209,14 @@ export class Folder implements vscode.Disposable {
     this.fire('status');
   }
 
-  /** Runs ops in one process and passes on its events as they come. */
+  /** Runs ops in one process and passes on its events as they arrive. */
   run(
     request: RunRequest, token: vscode.CancellationToken, onEvent: (event: RunEvent) => void,
   ): Promise<{ outcome: RunOutcome; summary: RunSummary }> {
-    this.replay?.cancel();  // A case that runs again would keep this run waiting.
+    this.replay?.cancel();  // A replay would make this run wait.
     return this.enqueue(async () => {
       const ended = await this.runNow(request, token, onEvent);
-      // Before the next run, which may be of another folder and have the daemon for itself.
+      // Before the next run, which may belong to another folder and occupy the daemon.
       await this.loadFailures();
       await this.loadStatus();
       if (!ended.summary.cancelled) void this.replayStored(ended.outcome.report);
@@ -225,9 +225,9 @@ export class Folder implements vscode.Disposable {
   }
 
   /**
-   * Executes the stored failures of a run's ops again that the run itself did not execute: after a
-   * repair they pass. One that still fails speaks for those of its kind at its line. A new run goes
-   * first.
+   * Runs the stored failures of a run's ops again, except those that the run itself executed: after a
+   * repair they pass. A failure that still occurs represents those of its kind at its line. A new run
+   * takes precedence.
    */
   private async replayStored(report: RunReport | undefined): Promise<void> {
     const replay = new vscode.CancellationTokenSource();
@@ -329,7 +329,7 @@ export class Folder implements vscode.Disposable {
   }
 }
 
-/** Of several errors the first, with how many there are. */
+/** The first of several errors, with their number. */
 function firstLine(text: string): string {
   const lines = text.trim().split('\n');
   return lines.length > 1 ? `${lines[0]}, and ${lines.length - 1} more` : lines[0]!;

@@ -1,4 +1,4 @@
-// Every gpuemu.toml of the workspace, as folders come and go.
+// Tracks every gpuemu.toml of the workspace as folders are added and removed.
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -7,7 +7,7 @@ import { Folder } from './folder';
 const NOT_BELOW = ['node_modules', '.git', 'build', 'dist', '.venv', 'venv'];
 const EXCLUDED = `**/{${NOT_BELOW.join(',')}}/**`;
 
-/** The workspace itself may lie below a folder of such a name. */
+/** The workspace itself may be below a folder of such a name. */
 function isExcluded(uri: vscode.Uri): boolean {
   const below = vscode.workspace.asRelativePath(uri, false).split(/[/\\]/);
   return below.some((one) => NOT_BELOW.includes(one));
@@ -57,7 +57,7 @@ export class Folders implements vscode.Disposable {
     if (this.byConfig.delete(uri.toString())) this.listChanged.fire();
   }
 
-  /** The folder of a file: the one whose gpuemu.toml is nearest above, or that depends on it. */
+  /** The folder of a file: the one with the nearest gpuemu.toml above it, or one that depends on it. */
   of(uri: vscode.Uri): Folder | undefined {
     const above = this.all().filter((one) => one.contains(uri.fsPath))
       .sort((a, b) => b.root.length - a.root.length);
@@ -66,7 +66,7 @@ export class Folders implements vscode.Disposable {
     return above[0] ?? depends;
   }
 
-  /** The one that is meant: that of the active editor, the only one, or the one chosen. */
+  /** The folder for a command: that of the active editor, the only one, or the user's choice. */
   async choose(): Promise<Folder | undefined> {
     const all = this.all();
     const active = vscode.window.activeTextEditor?.document.uri;

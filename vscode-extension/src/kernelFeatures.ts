@@ -1,4 +1,4 @@
-// Above and on kernels: CodeLens over ops and kernels, and what the compiler made of them on hover.
+// CodeLens above ops and kernels, and compiled metrics when hovering over a kernel.
 
 import * as path from 'node:path';
 import * as vscode from 'vscode';
@@ -20,9 +20,9 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
   private readonly changed = new vscode.EventEmitter<void>();
   readonly onDidChangeCodeLenses = this.changed.event;
   private readonly subscriptions: vscode.Disposable[];
-  /** Measuring compiles: a kernel is measured once for each version of its source. */
+  /** Measuring needs compilation, so a kernel is measured once for each version of its source. */
   private readonly measured = new Map<string, Promise<string | undefined>>();
-  /** The baseline that a folder was compared with last, by the folder's root. */
+  /** The baseline with which a folder was last compared, by the folder's root. */
   private readonly baselines = new Map<string, string>();
 
   constructor(private readonly folders: Folders) {
@@ -40,7 +40,7 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
     ];
   }
 
-  /** Hovers compare with this baseline from now on. */
+  /** Sets the baseline that hovers compare with from now on. */
   compared(folder: Folder, tag: string): void {
     this.baselines.set(folder.root, tag);
     this.measured.clear();
@@ -60,7 +60,7 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
       lensesOf(folder, op, new vscode.Range(op.line - 1, 0, op.line - 1, 0)));
   }
 
-  /** Ops with their kernels' lines in a source. */
+  /** Ops with the lines of their kernels in a source. */
   private opsIn(folder: Folder, document: vscode.TextDocument): { line: number; op: OpEntry }[] {
     const file = document.uri.fsPath;
     const kernels = kernelsIn(file, document.getText());
@@ -110,14 +110,14 @@ export class KernelFeatures implements vscode.CodeLensProvider, vscode.HoverProv
   ): Promise<string | undefined> {
     const value = await folder.tool.json(['lint', '--kernel', kernel], token, 120_000);
     const all = resultsOf(readLint(value), kernel);
-    // With several entries, take the one under the pointer.
+    // With several entries, use the one under the pointer.
     const own = all.filter((one) => one.kernel.slice(kernel.length + 1).replace(/<.*$/, '') === entry);
     const results = own.length > 0 ? own : all;
     return results.length === 0 ? undefined
       : lintMarkdown(results, await this.baselineOf(folder, token));
   }
 
-  /** The stored metrics of the baseline compared with last, else of the only one. */
+  /** The stored metrics of the last compared baseline, else of the only one. */
   private async baselineOf(folder: Folder, token: vscode.CancellationToken):
   Promise<{ tag: string; kernels: ReturnType<typeof readBaseline> } | undefined> {
     const list = await folder.tool.json(['baseline', 'list'], token);

@@ -1,4 +1,4 @@
-// The log channel: every command line with its end and time; more with gpuemu.trace.
+// The log channel: every command line with its exit and time; more with gpuemu.trace.
 
 import * as vscode from 'vscode';
 import { commandLine, Ended } from './core/process';
@@ -10,7 +10,7 @@ export function openLog(context: vscode.ExtensionContext): void {
   const opened = channel;
   context.subscriptions.push({
     dispose: () => {
-      channel = undefined;  // A channel that is closed throws; processes end after it.
+      channel = undefined;  // A closed channel throws, and processes end after it.
       opened.dispose();
     },
   });
@@ -37,12 +37,12 @@ export function logEnd(args: string[], ended: Ended): void {
   if (trace() === 'verbose' && ended.output !== '') info(ended.output.slice(0, 100_000));
 }
 
-/** A piece of a long answer, with `verbose`. */
+/** Logs a piece of a long answer, with `verbose`. */
 export function logAnswer(text: string): void {
   if (trace() === 'verbose') info(text);
 }
 
-/** A line of a stream: its type with `messages`, all of it with `verbose`. */
+/** Logs a line of a stream: its type with `messages`, all of it with `verbose`. */
 export function logLine(line: string): void {
   const how = trace();
   if (how === 'verbose') info(line);

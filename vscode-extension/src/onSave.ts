@@ -1,4 +1,4 @@
-// Validation on save: the ops that a saved file belongs to, after a pause, the latest wins.
+// Validates on save: runs the ops of a saved file after a pause; only the latest request runs.
 
 import * as vscode from 'vscode';
 import { Latest } from './core/latest';
@@ -23,7 +23,7 @@ export class OnSave implements vscode.Disposable {
 
   private saved(document: vscode.TextDocument): void {
     for (const folder of this.folders.all()) {
-      // gpuemu.toml itself is checked and read again; what runs is the user's choice.
+      // gpuemu.toml itself is checked and read again; the user chooses what to run.
       const file = document.uri.fsPath;
       if (file === folder.configFile) continue;
       const ops = affectedOps(folder.project, file);

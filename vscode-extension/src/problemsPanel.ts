@@ -9,7 +9,7 @@ import { Folders } from './folders';
 import * as log from './log';
 import { messageOf } from './tool';
 
-/** A diagnostic with the problem that it shows, for the quick fixes. */
+/** A diagnostic with its problem, for the quick fixes. */
 export class GpuemuDiagnostic extends vscode.Diagnostic {
   problem?: Problem;
   folder?: Folder;
@@ -24,10 +24,10 @@ const SEVERITIES = {
 export const kindPage = (kind: string): vscode.Uri =>
   vscode.Uri.from({ scheme: 'gpuemu', path: `/kind/${kind}.md` });
 
-/** The text of a line without the blanks around it; the whole file's first line for line 0. */
+/** The text of a line without surrounding blanks; the first line of the file for line 0. */
 function lineRange(file: string, line: number): vscode.Range {
   const at = Math.max(0, line - 1);
-  // An older state of it, of the scheme `git`, has the same path.
+  // An older version of the file, with the scheme `git`, has the same path.
   const open = vscode.workspace.textDocuments.find((one) => one.uri.scheme === 'file' && one.uri.fsPath === file);
   if (!open || at >= open.lineCount) return new vscode.Range(at, 0, at, line > 0 ? 1000 : 0);
   const text = open.lineAt(at);
@@ -38,9 +38,9 @@ export class ProblemsPanel implements vscode.Disposable {
   private readonly failures = vscode.languages.createDiagnosticCollection('gpuemu');
   private readonly config = vscode.languages.createDiagnosticCollection('gpuemu.toml');
   private readonly files = new Map<Folder, Map<string, GpuemuDiagnostic[]>>();
-  /** What stands in the panel, by file: the editor closes an open menu of fixes for each change. */
+  /** The contents of the panel by file: the editor closes an open menu of fixes at each change. */
   private readonly drawn = new Map<string, string>();
-  /** When files were edited whose ops did not run since: what is shown of them may be outdated. */
+  /** When files were edited whose ops have not run since: their problems may be outdated. */
   private readonly edited = new Map<string, number>();
   private readonly subscriptions: vscode.Disposable[] = [];
   private readonly due = new Set<Folder>();
@@ -63,7 +63,7 @@ export class ProblemsPanel implements vscode.Disposable {
     );
   }
 
-  /** Many failures in a moment are drawn once. */
+  /** Combines many failures in a short time into one update. */
   private schedule(folder: Folder): void {
     this.due.add(folder);
     this.timer ??= setTimeout(() => {
@@ -88,7 +88,7 @@ export class ProblemsPanel implements vscode.Disposable {
     this.draw([...before, ...byFile.keys()]);
   }
 
-  /** Several folders may have problems in one file: a header that they share, say. */
+  /** Several folders may have problems in one file, for example in a shared header. */
   private draw(files: string[]): void {
     const lists = [...new Set(files)].map((file): [string, GpuemuDiagnostic[]] =>
       [file, [...this.files.values()].flatMap((byFile) => byFile.get(file) ?? [])]);
@@ -127,7 +127,7 @@ export class ProblemsPanel implements vscode.Disposable {
     return one;
   }
 
-  /** What is shown for a file that changes may no longer hold: it is weakened until the next run. */
+  /** Problems of an edited file may be outdated: lowers their severity until the next run. */
   private markEdited(file: string): void {
     const known = this.edited.has(file);
     this.edited.set(file, Date.now());
@@ -135,7 +135,7 @@ export class ProblemsPanel implements vscode.Disposable {
     for (const [folder, files] of this.files) if (files.has(file)) this.schedule(folder);
   }
 
-  /** A run speaks for the files of its ops, as they were when it began. */
+  /** The results of a run hold for the files of its ops as they were when it began. */
   private forgetEdits(folder: Folder): void {
     const run = folder.lastRun;
     if (!run || run.cancelled || run.errored > 0) return;
@@ -151,7 +151,7 @@ export class ProblemsPanel implements vscode.Disposable {
     this.schedule(folder);
   }
 
-  /** The tool's own errors, of what stands in the editor: `text` goes through a copy. */
+  /** The tool's own errors for the text in the editor: `text` is checked as a copy. */
   async checkConfig(folder: Folder, file: string, shownAs: vscode.Uri): Promise<void> {
     try {
       if (!(await folder.tool.find())) return;
@@ -177,7 +177,7 @@ export class ProblemsPanel implements vscode.Disposable {
     }
   }
 
-  /** Something is wrong in gpuemu.toml as far as the panel says. */
+  /** True if the panel shows an error in gpuemu.toml. */
   hasConfigProblems(folder: Folder): boolean {
     return (this.config.get(folder.config)?.length ?? 0) > 0;
   }

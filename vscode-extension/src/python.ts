@@ -1,4 +1,4 @@
-// The Python interpreter that is chosen for a folder: what the Python extension says, else its setting.
+// Finds the Python interpreter selected for a folder: from the Python extension, else from its setting.
 
 import * as vscode from 'vscode';
 
@@ -7,7 +7,7 @@ interface Environments {
   onDidChangeActiveEnvironmentPath?: vscode.Event<unknown>;
 }
 
-/** The Python extension may be absent, not active yet, or of a version without this. */
+/** The Python extension may be missing, inactive, or of a version without this API. */
 function environments(): Environments | undefined {
   const python = vscode.extensions.getExtension<{ environments?: Environments } | undefined>('ms-python.python');
   return python?.isActive ? python.exports?.environments : undefined;
@@ -16,11 +16,11 @@ function environments(): Environments | undefined {
 export function interpreterOf(scope: vscode.Uri): string | undefined {
   const chosen = environments()?.getActiveEnvironmentPath?.(scope)?.path ??
     vscode.workspace.getConfiguration('python', scope).get<string>('defaultInterpreterPath');
-  // A bare name, "python", is looked up in PATH like everything else.
+  // A bare name such as "python" is looked up in PATH.
   return chosen?.includes('/') ? chosen : undefined;
 }
 
-/** Tells when another interpreter is chosen. */
+/** Reports when another interpreter is selected. */
 export class PythonWatch implements vscode.Disposable {
   private readonly subscriptions: vscode.Disposable[];
   private following = false;
@@ -31,7 +31,7 @@ export class PythonWatch implements vscode.Disposable {
     })];
   }
 
-  /** To be called now and then: the Python extension tells nobody that it has become active. */
+  /** Must be called repeatedly: the Python extension sends no event when it becomes active. */
   follow(): void {
     const changed = this.following ? undefined : environments()?.onDidChangeActiveEnvironmentPath;
     if (!changed) return;

@@ -1,4 +1,4 @@
-// Tasks: what the extension runs, for tasks.json and key bindings, with the problem matchers.
+// Tasks for tasks.json and key bindings, with the problem matchers.
 
 import * as vscode from 'vscode';
 import { namesOf } from './core/settings';
@@ -11,7 +11,8 @@ interface Definition extends vscode.TaskDefinition {
   args?: string[];
 }
 
-/** Findings are printed one a line, as `$gpuemu` reads them; other forms break where the terminal ends. */
+/** Findings are printed one per line, as `$gpuemu` reads them; other formats wrap at the width of the
+ * terminal. */
 function argumentsOfTask(definition: Definition): string[] {
   const { command } = definition;
   const [ops, args] = [namesOf(definition.ops), namesOf(definition.args)];

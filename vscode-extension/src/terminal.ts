@@ -1,4 +1,4 @@
-// What needs a terminal: the prompt of `gpuemu debug`.
+// Commands that need a terminal: the prompt of `gpuemu debug`.
 
 import * as vscode from 'vscode';
 import { Folder } from './folder';
@@ -10,7 +10,7 @@ export async function debugFailure(folder: Folder, op: string, seed: string): Pr
   const tool = await folder.tool.mustFind();
   const args = ['debug', seed, ...(op === '' ? [] : ['--op', op]), '--repl'];
   log.logStart(tool.program, args, folder.root);
-  // The program itself, not a shell that is told to start it.
+  // Run the program itself, not a shell that starts it.
   const terminal = vscode.window.createTerminal({
     name: `gpuemu debug ${op || seed}`, shellPath: tool.program, shellArgs: args, cwd: folder.root,
     iconPath: new vscode.ThemeIcon('debug-alt'), isTransient: true,

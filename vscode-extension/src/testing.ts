@@ -1,4 +1,4 @@
-// The Testing view: items from `gpuemu ops`, one process for a run of any selection.
+// The Testing view: items from `gpuemu ops`; any selection runs in one process.
 
 import * as vscode from 'vscode';
 import { longName, OpEntry } from './core/ops';
@@ -25,7 +25,7 @@ export class Testing implements vscode.Disposable {
   private readonly meant = new WeakMap<vscode.TestItem, Meant>();
   private readonly subscriptions: vscode.Disposable[] = [];
   private readonly covered = new WeakMap<vscode.FileCoverage, CoveredLines>();
-  /** Profiles of continuous runs that are on: their selections. */
+  /** The selections of active continuous runs. */
   private readonly continuous = new Set<vscode.TestRunRequest>();
 
   constructor(private readonly folders: Folders) {
@@ -52,7 +52,7 @@ export class Testing implements vscode.Disposable {
     };
   }
 
-  /** Several folders are items of their own above their ops. */
+  /** With several folders, each is an item above its ops. */
   private rootOf(folder: Folder): vscode.TestItemCollection {
     if (this.folders.all().length <= 1) return this.controller.items;
     const id = `folder:${folder.root}`;
@@ -77,7 +77,7 @@ export class Testing implements vscode.Disposable {
     for (const folder of this.folders.all()) this.update(folder);
   }
 
-  /** Items are kept by id, so that a run that is on goes on with them. */
+  /** Items are kept by id, so that running tests keep their items. */
   private update(folder: Folder): void {
     const root = this.rootOf(folder);
     const ops = folder.project.ops.filter((one) => one.runnable);
@@ -119,7 +119,7 @@ export class Testing implements vscode.Disposable {
     }
   }
 
-  /** The items of a request, without those excluded, by folder. */
+  /** The items of a request by folder, without excluded ones. */
   private selection(request: vscode.TestRunRequest): Map<Folder, vscode.TestItem[]> {
     const chosen = new Map<Folder, vscode.TestItem[]>();
     const excluded = new Set(request.exclude ?? []);
@@ -168,7 +168,7 @@ export class Testing implements vscode.Disposable {
     }
   }
 
-  /** A continuous run executes what a saved file belongs to. True: it took the ops over. */
+  /** A continuous run executes the ops of a saved file. Returns true if it took them over. */
   async runContinuous(folder: Folder, ops: string[], token: vscode.CancellationToken):
   Promise<boolean> {
     for (const request of this.continuous) {
@@ -273,7 +273,7 @@ export class Testing implements vscode.Disposable {
     runOf.finish(token.isCancellationRequested, problem);
   }
 
-  /** The prompt of `gpuemu debug` at the newest failure of each op chosen. */
+  /** Opens the prompt of `gpuemu debug` at the newest failure of each selected op. */
   private async debug(run: vscode.TestRun, folder: Folder, items: vscode.TestItem[]):
   Promise<void> {
     for (const item of items) {
@@ -294,7 +294,7 @@ export class Testing implements vscode.Disposable {
     }
   }
 
-  /** What is shown for ops of a file that was saved no longer holds. */
+  /** Marks the results of ops of a saved file as outdated. */
   invalidate(folder: Folder, ops: string[]): void {
     const items: vscode.TestItem[] = [];
     const root = this.folders.all().length <= 1 ? this.controller.items
@@ -317,7 +317,7 @@ function failureLine(result: CaseResult, folder: Folder): string {
     `[${kindOf(result)}] ${message}`;
 }
 
-/** The items of one run and what has been said of them: the worst state of an item stays. */
+/** The items of one run and their states so far: the worst state of an item is kept. */
 class RunOfItems {
   private readonly open: Set<string>;
   private readonly failed = new Set<string>();
@@ -328,7 +328,7 @@ class RunOfItems {
     readonly items: Map<string, vscode.TestItem>,
   ) {
     this.open = new Set(items.keys());
-    // What has items below it gets its state from theirs.
+    // An item with children gets its state from them.
     for (const item of items.values()) if (item.children.size === 0) run.enqueued(item);
   }
 
@@ -348,12 +348,12 @@ class RunOfItems {
     const id = itemId(report.op, report.dtype);
     if (report.dtype === '') this.reportDtypes(report);
     const variant = itemId(report.op, report.dtype, report.kernel);
-    // A variant that did not run has no verdict of its own.
+    // A variant that did not run has no verdict.
     const targets = [id, variant].filter((one) => this.open.delete(one))
       .map((one) => this.items.get(one)!);
     if (targets.length === 0) return;
     const verdict = verdictOf(report);
-    // While it streams a report has no times yet.
+    // A streamed report has no times yet.
     const begun = this.begun.get(id);
     const timed = report.durationMs > 0 || begun === undefined ? report
       : { ...report, durationMs: performance.now() - begun };
@@ -364,12 +364,12 @@ class RunOfItems {
       `${verdict.reason ? `: ${verdict.reason}` : ''}\n`, targets.at(-1));
   }
 
-  /** A report over all dtypes, of `fuzz`: each has the failures that are its own. */
+  /** Divides a report over all dtypes, of `fuzz`, by dtype: each has its own failures. */
   private reportDtypes(report: OpReport): void {
     this.items.get(itemId(report.op))?.children.forEach((child) => {
       if (!this.items.has(child.id)) return;
       const failures = report.failures.filter((one) => one.dtype === child.label);
-      // Generated cases need not reach every dtype: one without a passing case has not passed.
+      // Generated cases may not reach every dtype: one without a passing case has not passed.
       const passed = report.passedDtypes?.includes(child.label) ? report.passed : 0;
       this.report({ ...report, dtype: child.label, failures, failed: failures.length, passed });
     });
@@ -410,13 +410,13 @@ class RunOfItems {
     return message;
   }
 
-  /** What got no verdict by now gets none: it is errored, or skipped when it was cancelled. */
+  /** Ends items without a verdict: they are errored, or skipped if the run was cancelled. */
   finish(cancelled: boolean, problem: string | undefined): void {
     if (problem && !cancelled) this.output(`${problem}\n`);
     for (const id of this.open) {
       const item = this.items.get(id)!;
       if (item.children.size > 0) continue;
-      // A variant that none of the cases selected has no verdict of its own.
+      // A variant that no case selected has no verdict.
       const isVariant = id.split('/').length > 2;
       if (cancelled || (isVariant && !problem)) this.run.skipped(item);
       else this.run.errored(item, new vscode.TestMessage(problem ?? 'the run did not reach it'));

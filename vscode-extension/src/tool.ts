@@ -18,14 +18,14 @@ export interface FoundTool {
 
 export class ToolError extends Error {}
 
-/** There is no program that could be started; the message says why. */
+/** There is no program to start; the message says why. */
 export class NoProgram extends ToolError {}
 
 const SHORT_MS = 60_000;
 const VERSION_MS = 10_000;
-/** A program that is not found is looked for again after this time: it may be installed meanwhile. */
+/** A missing program is searched again after this time, because it may be installed meanwhile. */
 const LOOK_AGAIN_MS = 3000;
-/** Messages about the program that were shown without being asked for. */
+/** Messages about the program that were shown automatically. */
 const told = new Set<string>();
 
 export class Tool implements vscode.Disposable {
@@ -35,7 +35,7 @@ export class Tool implements vscode.Disposable {
   private paths: PathMap[] = [];
   private disposed = false;
 
-  /** `folder` is the working directory: the one that holds gpuemu.toml. */
+  /** `folder` is the working directory: the one with gpuemu.toml. */
   constructor(readonly folder: string, private readonly scope: vscode.Uri) {}
 
   private get workspace(): string {
@@ -49,7 +49,7 @@ export class Tool implements vscode.Disposable {
     return vscode.workspace.getConfiguration('gpuemu', this.scope).get<T>(name) ?? otherwise;
   }
 
-  /** Looks again: the setting or the environment is another one now. */
+  /** Searches again, because the setting or the environment has changed. */
   forget(): void {
     this.found = undefined;
     told.clear();
@@ -106,7 +106,7 @@ export class Tool implements vscode.Disposable {
     return { program, version };
   }
 
-  /** One message for all folders until the setting changes. */
+  /** Shows one message for all folders until the setting changes. */
   private tell(text: string): void {
     log.warn(text);
     this.whyNone = text;
@@ -138,12 +138,12 @@ export class Tool implements vscode.Disposable {
     return running;
   }
 
-  /** Starts the tool; undefined where there is none, which has been told. */
+  /** Starts the tool; undefined if there is none, which has been reported. */
   async start(
     args: string[], more: { timeoutMs?: number; onOutput?: (text: string) => void } = {},
   ): Promise<Running | undefined> {
     const tool = await this.find();
-    // The folder may have gone meanwhile.
+    // The folder may have been removed meanwhile.
     return tool && !this.disposed ? this.startAt(tool.program, args, more) : undefined;
   }
 
@@ -159,7 +159,7 @@ export class Tool implements vscode.Disposable {
     return vscode.workspace.isTrusted && !this.disposed ? new NoProgram(text) : new ToolError(text);
   }
 
-  /** Throws where there is no program. */
+  /** Throws if there is no program. */
   async mustFind(): Promise<FoundTool> {
     const tool = await this.find();
     if (!tool) throw this.noProgram();
@@ -178,7 +178,7 @@ export class Tool implements vscode.Disposable {
     return ended;
   }
 
-  /** What a command prints; it is an error when it prints nothing. */
+  /** Returns the output of a command; throws if there is none. */
   async text(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
   Promise<string> {
     const ended = await this.run(args, token, timeoutMs);
@@ -186,7 +186,7 @@ export class Tool implements vscode.Disposable {
     return ended.output;
   }
 
-  /** Passes the JSON that a command prints on as it comes, and keeps nothing of it. */
+  /** Passes on the JSON that a command prints as it arrives, and keeps none of it. */
   async stream(args: string[], onText: (text: string) => void): Promise<void> {
     let begun = '';
     const running = await this.start([...args, '--format', 'json'], {
@@ -202,8 +202,8 @@ export class Tool implements vscode.Disposable {
   }
 
   /**
-   * Runs a command with --format json and reads its document, also after a non-zero exit. What the
-   * tool says instead of a document is the error.
+   * Runs a command with --format json and reads its document, even after a non-zero exit. If the tool
+   * prints a message instead of a document, that is the error.
    */
   async json(args: string[], token?: vscode.CancellationToken, timeoutMs = SHORT_MS):
   Promise<Json> {
@@ -220,14 +220,14 @@ export class Tool implements vscode.Disposable {
     return value;
   }
 
-  /** What follows a command that is ended here is not started. */
+  /** Prevents commands after one that is ended here from starting. */
   dispose(): void {
     this.disposed = true;
     for (const one of this.running) one.kill();
   }
 }
 
-/** Says why there is no program, with what can be done. The same text twice is shown once. */
+/** Shows why there is no program, and what can be done. The same text is shown only once. */
 export async function offerProgram(text: string): Promise<void> {
   const choice = await vscode.window.showWarningMessage(
     text, 'Select gpuemu Binary', 'Show Logs', 'How to Install');
@@ -250,13 +250,13 @@ function mustHaveAnswered(args: string[], ended: Ended, output: string): void {
   }
 }
 
-/** Why a command failed, in its own words where it said any. */
+/** Returns why a command failed: its own message if it printed one. */
 export function whyFailed(ended: Ended, otherwise: string): string {
   return ended.problem ?? (ended.timedOut ? `${otherwise}: gpuemu did not answer in time`
     : ended.errors.trim() || ended.output.trim() || otherwise);
 }
 
-/** Why a program did not tell its version. */
+/** Why a program did not report its version. */
 function whyNot(ended: Ended): string {
   if (ended.problem) return ended.problem;
   if (ended.timedOut) return `--version had no answer within ${VERSION_MS / 1000} s`;
@@ -269,7 +269,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Tells why a command of the palette did nothing; what was cancelled is known to the user. */
+/** Shows why a command of the palette did nothing; a cancellation is not reported. */
 export function showError(title: string, error: unknown): void {
   if (error instanceof vscode.CancellationError) return;
   if (error instanceof NoProgram) void offerProgram(error.message);

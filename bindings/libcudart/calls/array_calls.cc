@@ -1,4 +1,4 @@
-// Implements arrays, copies of them, and texture objects.
+// Implements arrays, their copies, and texture objects.
 #include <bit>
 #include <optional>
 
@@ -20,7 +20,7 @@ struct Texels {
   unsigned channels;
 };
 
-/// Returns nothing for channels of different sizes and for what no texture has.
+/// Returns nothing for channels of different sizes and for formats that textures do not support.
 std::optional<Texels> texels_of(const ChannelFormat& given) {
   const int bits[] = {given.x, given.y, given.z, given.w};
   unsigned channels = 0;
@@ -72,7 +72,7 @@ int make_array(ArrayHandle* array, const ChannelFormat* format, const Extent& ex
   return cuArray3DCreate_v2(array, &what);
 }
 
-/// Where in an array rows begin; `x` in bytes.
+/// The position in an array where rows begin; `x` is in bytes.
 struct ArrayPlace {
   ArrayHandle array;
   size_t x, y;
@@ -122,8 +122,8 @@ int copy_from(void* to, size_t pitch, const ArrayPlace& from, size_t width_bytes
                    stream);
 }
 
-/// The one or more rows of an array that consecutive bytes are. Calls `copy` with the place, the
-/// bytes before it, and the bytes of each.
+/// Calls `copy` for each row of an array that consecutive bytes cover, with the place, the bytes
+/// before it, and its bytes.
 template <typename Copy>
 int each_row(const ArrayPlace& begin, size_t bytes, const Copy& copy) {
   libcuda::ArrayDescription what{};
@@ -156,7 +156,7 @@ int copy_bytes_from(void* to, const ArrayPlace& from, size_t bytes, CopyKind kin
   });
 }
 
-/// Describes texels and how they are read for the driver.
+/// Describes for the driver the texels and how they are read.
 int describe_resource(const ResourceDescription& given, libcuda::ResourceDescription& what) {
   what = {};
   what.type = given.type;

@@ -9,7 +9,7 @@ namespace {
 
 using libcuda::Copy3d;
 
-/// Whether only kernels may use this memory. The host's side of a copy must not be there.
+/// Returns true if only kernels may use this memory. The host's side of a copy must not be there.
 bool is_device_only(const void* pointer) {
   constexpr int kType = 2, kIsManaged = 8;
   const auto address = reinterpret_cast<Address>(pointer);
@@ -19,7 +19,7 @@ bool is_device_only(const void* pointer) {
   return type == static_cast<unsigned>(MemoryType::Device) && is_managed == 0;
 }
 
-/// Positions and widths at an array are in texels.
+/// Positions and widths in an array are in texels.
 void set_end_3d(Copy3d::End& end, const Copy3dEnd& given, bool of_host, CopyKind kind) {
   size_t element_bytes = 1;
   if (given.array != nullptr) {
@@ -75,7 +75,7 @@ int check_direction(const void* to, const void* from, CopyKind kind) {
 size_t texel_bytes(ArrayHandle array) {
   libcuda::ArrayDescription what{};
   if (cuArray3DGetDescriptor_v2(&what, array) != cudaSuccess) return 0;
-  // The low bits of a format's number tell its size: 1, 2, 3 and 8, 9, 10; 16 is a half.
+  // The low bits of a format's number determine its size: 1, 2, 3 and 8, 9, 10; 16 is a half.
   constexpr unsigned kHalf = 16, kFloat = 32;
   const auto format = static_cast<unsigned>(what.format);
   const size_t bytes = format == kHalf    ? 2

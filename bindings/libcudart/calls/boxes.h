@@ -7,7 +7,7 @@
 
 namespace gpuemu::libcudart {
 
-/// The error of a copy whose direction is unknown or does not fit its ends.
+/// Returns the error of a copy whose direction is unknown or does not fit its ends.
 int check_direction(const void* to, const void* from, CopyKind kind);
 inline bool reads_host(CopyKind kind) {
   return kind == CopyKind::HostToHost || kind == CopyKind::HostToDevice;
@@ -29,13 +29,13 @@ void set_end(End& end, const void* pointer, size_t pitch, bool of_host, CopyKind
   end.device = reinterpret_cast<Address>(pointer);
 }
 
-/// Bytes of an array's texel; 0 for what is not an array.
+/// Returns the bytes of an array's texel; 0 if the handle is not an array.
 size_t texel_bytes(ArrayHandle array);
-/// Returns an error, or cudaSuccess and what the driver is to copy.
+/// Describes the copy for the driver; returns cudaSuccess or an error.
 int describe_box(const Copy3dParameters* given, libcuda::Copy3d& what);
 /// The same for consecutive bytes.
 int describe_row(void* to, const void* from, size_t bytes, CopyKind kind, libcuda::Copy3d& what);
-/// Describes a copy as the runtime does.
+/// Describes a copy in the form of the runtime API.
 Copy3dParameters told_box(const libcuda::Copy3d& what);
 
 }  // namespace gpuemu::libcudart

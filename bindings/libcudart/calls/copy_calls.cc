@@ -1,4 +1,4 @@
-// Implements cudaMemcpy* and cudaMemset*, and what reaches variables by their symbols.
+// Implements cudaMemcpy* and cudaMemset*, and accesses to variables by their symbols.
 #include <optional>
 
 #include "bindings/libcudart/calls/boxes.h"
@@ -142,7 +142,8 @@ int fill_rows(void* pointer, size_t pitch, int value, size_t width_bytes, size_t
                 : cuMemsetD2D8_v2(address_of(pointer), pitch, byte, width_bytes, height);
 }
 
-/// The rows of a box are those of one plane when it has the pitched memory's full height.
+/// Fills the planes of a box. If the box has the full height of the pitched memory, all its rows
+/// are filled as one plane.
 int fill_box(const PitchedPointer& pitched, int value, const Extent& extent, InStream stream) {
   auto* plane = static_cast<std::byte*>(pitched.pointer);
   for (size_t z = 0; z < extent.depth; ++z, plane += pitched.pitch * pitched.height) {

@@ -6,7 +6,7 @@
 namespace gpuemu::libcudart {
 namespace {
 
-/// Whether there is a device of this number.
+/// Returns true if there is a device with this number.
 bool has_device(int device) {
   int count = 0;
   return cuDeviceGetCount(&count) == cudaSuccess && device >= 0 && device < count;
@@ -76,7 +76,7 @@ GPUEMU_RUNTIME_API int cudaSetDevice(int device) {
   return with_device(device, [&] { return make_current(device); });
 }
 
-/// Threads that choose no device use the first of the list.
+/// The first device of the list becomes that of threads that choose none.
 GPUEMU_RUNTIME_API int cudaSetValidDevices(const int* devices, int count) {
   return runtime_call_without_context([&]() -> int {
     if (count < 0 || (count != 0 && devices == nullptr)) return cudaErrorInvalidValue;
@@ -107,7 +107,7 @@ GPUEMU_RUNTIME_API int GPUEMU_LATER(cudaGetDeviceProperties, 2)(DeviceProperties
   });
 }
 
-/// Chooses the first device of at least the wanted compute capability.
+/// Chooses the first device with at least the requested compute capability.
 GPUEMU_RUNTIME_API int cudaChooseDevice(int* device, const DeviceProperties* wanted) {
   return runtime_call_without_context([&]() -> int {
     if (device == nullptr || wanted == nullptr) return cudaErrorInvalidValue;

@@ -5,7 +5,7 @@
 
 namespace gpuemu::libcudart {
 
-/// What only CUDA 12 has.
+/// Members that only CUDA 12 has.
 #if GPUEMU_RUNTIME_MAJOR == 12
 #define GPUEMU_12(...) __VA_ARGS__
 #else
@@ -63,7 +63,7 @@ struct DeviceProperties {
 static_assert(sizeof(DeviceProperties) == (kIsRuntime12 ? 1032 : 1008));
 #undef GPUEMU_12
 
-/// Fills in the properties of an existing device, which are answers of the driver.
+/// Fills in the properties of an existing device, as the driver reports them.
 void fill_properties(DeviceProperties& properties, int device);
 
 }  // namespace gpuemu::libcudart

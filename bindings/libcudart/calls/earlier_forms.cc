@@ -1,5 +1,5 @@
-// Implements what only the runtime API of CUDA 12 has: functions in an earlier form than that of
-// CUDA 13, and those that CUDA 13 dropped.
+// Implements functions that only the runtime API of CUDA 12 has: earlier forms of functions of CUDA
+// 13, and functions that CUDA 13 removed.
 #include "bindings/libcudart/calls/unsupported.h"
 #include "bindings/libcudart/graph_driver.h"
 #include "bindings/libcudart/runtime.h"
@@ -47,7 +47,7 @@ GPUEMU_RUNTIME_FORWARD(cudaStreamUpdateCaptureDependencies,
 GPUEMU_RUNTIME_PER_THREAD(cudaStreamUpdateCaptureDependencies,
                           cudaStreamUpdateCaptureDependencies_ptsz)
 
-/// The form of CUDA 11, of which the headers declare the per-thread function alone.
+/// The form of CUDA 11; the headers declare only the per-thread function.
 static int cudaStreamGetCaptureInfo(Stream stream, int* status, uint64_t* id) {
   return runtime_call([&] { return cuStreamGetCaptureInfo(stream, status, id); });
 }
@@ -90,8 +90,8 @@ GPUEMU_RUNTIME_API int cudaSetDoubleForHost(double* value) {
   return finish(value == nullptr ? cudaErrorInvalidValue : cudaSuccess);
 }
 
-// Texture and surface references, which kernels of CUDA 12 cannot name. A program of an older
-// compiler registers its own before main() begins, so the report says that they do nothing.
+// Texture and surface references, which kernels of CUDA 12 cannot use. A program built by an older
+// compiler registers them before main() begins; the report says that they have no effect.
 GPUEMU_RUNTIME_API void __cudaRegisterTexture(void**, const void*, const void**, const char*, int,
                                               int, int) {
   (void)unsupported_call("__cudaRegisterTexture");

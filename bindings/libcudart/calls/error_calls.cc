@@ -6,7 +6,7 @@ namespace {
 
 struct ErrorText {
   int value;
-  const char *name, *text;  ///< `text` is null where the driver has it.
+  const char *name, *text;  ///< `text` is null if the driver has it.
 };
 
 constexpr ErrorText kErrors[] = {

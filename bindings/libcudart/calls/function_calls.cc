@@ -32,7 +32,7 @@ GPUEMU_RUNTIME_API int cudaFuncGetAttributes(FunctionAttributes* attributes, con
     if (attributes == nullptr) return cudaErrorInvalidValue;
     FunctionAttributes& all = *attributes;
     all = {};
-    // By the numbers of CUfunction_attribute.
+    // The numbers are those of CUfunction_attribute.
     set(all.threads_max, kernel, 0);
     set(all.shared_bytes, kernel, 1);
     set(all.constant_bytes, kernel, 2);

@@ -16,7 +16,7 @@ using libcuda::KernelNodeFirst;
 using libcuda::NodeType;
 using libcuda::UserObject;
 
-/// Calls `work` with the parameters for the driver, where the kernel stands for its host function.
+/// Calls `work` with the parameters for the driver: the kernel replaces its host function.
 template <typename Work>
 int with_kernel_node(const KernelNodeFirst* given, const Work& work,
                      const char* call = __builtin_FUNCTION()) {
@@ -32,7 +32,8 @@ int with_kernel_node(const KernelNodeFirst* given, const Work& work,
       call);
 }
 
-/// Calls `work` with the copy for the driver, unless `code` or the description is an error.
+/// Calls `work` with the copy for the driver, unless `code` is an error or the description is
+/// wrong.
 template <typename Work>
 int with_box(const Copy3dParameters* given, const Work& work,
              const char* call = __builtin_FUNCTION()) {
@@ -45,7 +46,7 @@ int with_box(const Copy3dParameters* given, const Work& work,
       call);
 }
 
-/// A copy of consecutive bytes. A symbol at one of the ends is a part of its variable.
+/// A copy of consecutive bytes. A symbol at one of the ends refers to a part of its variable.
 struct Row {
   void* to = nullptr;
   const void* from = nullptr;
@@ -84,7 +85,8 @@ int with_row(Row row, const Work& work, const char* call = __builtin_FUNCTION())
       call);
 }
 
-/// Calls `work` with the parameters of a node for the driver, and tells what it has filled in.
+/// Calls `work` with the parameters of a node for the driver, and returns the members that it fills
+/// in.
 template <typename Work>
 int with_node(NodeParameters* given, const Work& work, const char* call = __builtin_FUNCTION()) {
   return runtime_call(

@@ -1,4 +1,4 @@
-// Implements kernel launches: the <<<>>> statement as nvcc's host code makes it, and cudaLaunch*.
+// Implements kernel launches: the <<<>>> statement as compiled by nvcc, and cudaLaunch*.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -10,7 +10,7 @@
 namespace gpuemu::libcudart {
 namespace {
 
-/// Takes the site of the launch statement that the thread runs; null outside of one.
+/// Takes the site of the launch statement that the thread executes; null outside of one.
 void* take_site() { return std::exchange(thread_state().launch_site, nullptr); }
 
 struct Launch {
@@ -27,12 +27,12 @@ unsigned attribute_of_device(int attribute) {
   return static_cast<unsigned>(value);
 }
 
-/// Whether every device refuses a grid or block of this size.
+/// Returns true if every device rejects a grid or block of this size.
 bool is_refused(const Extent3& grid, const Extent3& block) {
   const auto is_beyond = [](unsigned size, int attribute) {
     return size == 0 || size > attribute_of_device(attribute);
   };
-  // By the numbers of CU_DEVICE_ATTRIBUTE_*.
+  // The numbers are those of CU_DEVICE_ATTRIBUTE_*.
   constexpr int kThreadsMax = 1, kBlockMax = 2, kGridMax = 5;
   return is_beyond(block.x, kBlockMax) || is_beyond(block.y, kBlockMax + 1) ||
          is_beyond(block.z, kBlockMax + 2) || is_beyond(grid.x, kGridMax) ||
@@ -40,7 +40,7 @@ bool is_refused(const Extent3& grid, const Extent3& block) {
          is_beyond(block.x * block.y * block.z, kThreadsMax);
 }
 
-/// CUDA 12 has an error of its own for a grid or block that no device takes.
+/// CUDA 12 has a special error for a grid or block that no device accepts.
 int error_of_launch(int code, const Extent3& grid, const Extent3& block) {
   const bool has_own = kIsRuntime12 && code == cudaErrorInvalidValue && is_refused(grid, block);
   return has_own ? static_cast<int>(cudaErrorInvalidConfiguration) : code;
@@ -60,7 +60,8 @@ int launch_found(const FoundKernel& found, const Launch& what, void** arguments)
   return error_of_launch(code, grid, block);
 }
 
-/// Launches the kernel. A failed launch statement is remembered: its code is not returned to the
+/// Launches the kernel. Remembers the failure of a launch statement, because the program does not
+/// get its code.
 /// program.
 int launch(const void* kernel, const Launch& what, void** arguments,
            const char* call = __builtin_FUNCTION()) {
@@ -108,8 +109,8 @@ GPUEMU_RUNTIME_API int __cudaPopCallConfiguration(Extent3* grid, Extent3* block,
   return cudaSuccess;
 }
 
-/// Returns the kernel of a host function. Where it cannot be loaded the function stands for it, so
-/// that the launch gives the reason.
+/// Returns the kernel of a host function. If it cannot be loaded, returns the host function
+/// instead, so that the launch reports the reason.
 GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
   if (kernel == nullptr) return cudaErrorInvalidValue;
   const CallScope scope("__cudaGetKernel");
@@ -122,7 +123,7 @@ GPUEMU_RUNTIME_API int __cudaGetKernel(Kernel* kernel, const void* function) {
   return cudaSuccess;
 }
 
-#if GPUEMU_RUNTIME_MAJOR != 12  // Its host code calls cudaLaunchKernel.
+#if GPUEMU_RUNTIME_MAJOR != 12  // The host code of CUDA 12 calls cudaLaunchKernel.
 GPUEMU_RUNTIME_API int __cudaLaunchKernel(Kernel kernel, Extent3 grid, Extent3 block,
                                           void** arguments, size_t shared_bytes, Stream stream) {
   return launch(reinterpret_cast<const void*>(kernel), {grid, block, shared_bytes, stream},

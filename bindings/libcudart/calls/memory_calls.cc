@@ -12,7 +12,7 @@ constexpr int kNoDevice = -2;
 Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 Address* address_in(void** pointer) { return reinterpret_cast<Address*>(pointer); }
 
-/// Calls `allocate`; no bytes are no memory, which is no error.
+/// Calls `allocate`; for zero bytes returns null, which is no error.
 template <typename Allocate>
 int allocate(void** pointer, size_t bytes, const Allocate& call_driver,
              const char* call = __builtin_FUNCTION()) {

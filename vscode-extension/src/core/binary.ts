@@ -1,4 +1,4 @@
-// Where the gpuemu program is: the setting, then the workspace's Python environment, then PATH.
+// Finds the gpuemu program: the setting, then the workspace's Python environment, then PATH.
 
 import * as fs from 'node:fs/promises';
 import { constants } from 'node:fs';
@@ -8,19 +8,19 @@ export const VERSION_MIN = '1.0.0';
 
 export interface Surroundings {
   setting: string;
-  /** Where gpuemu.toml is. */
+  /** The folder of gpuemu.toml. */
   folder: string;
-  /** The folder of the workspace that it belongs to. */
+  /** The folder of the workspace that contains it. */
   workspace: string;
   home: string;
-  /** The Python interpreter that is chosen for the folder, absolute or with `~`. */
+  /** The Python interpreter selected for the folder, absolute or with `~`. */
   interpreter?: string;
   env: Record<string, string | undefined>;
 }
 
 const ENVIRONMENTS = ['.venv', 'venv', 'env'];
 
-/** In the order in which they are tried. A setting is the only candidate where it is set. */
+/** Returns the candidates in order. If the setting is set, it is the only one. */
 export function candidates(around: Surroundings): string[] {
   const { setting, folder, workspace, home, interpreter, env } = around;
   if (setting.trim() !== '') return [expand(setting.trim(), workspace, home)];
@@ -50,13 +50,14 @@ export async function findBinary(around: Surroundings): Promise<string | undefin
       await fs.access(file, constants.X_OK);
       if ((await fs.stat(file)).isFile()) return file;
     } catch {
-      // Not there, or not ours to run: the next one.
+      // Missing or not executable: try the next one.
     }
   }
   return undefined;
 }
 
-/** What `gpuemu --version` printed, as in "gpuemu v1.0.0"; undefined for what another program prints. */
+/** Returns the version from the output of `gpuemu --version`, "gpuemu v1.0.0"; undefined for the output
+ * of another program. */
 export function versionIn(text: string): string | undefined {
   return /^gpuemu v?(\d+\.\d+(?:\.\d+)?)/m.exec(text)?.[1];
 }

@@ -13,7 +13,7 @@ export interface ErrorMap {
   cells: (number | null)[];
   /** Elements by decade of |error|: "1e-06", "0". */
   distribution: [string, number][];
-  /** What the worst element may be off. */
+  /** The largest allowed error of the worst element. */
   bound?: number;
 }
 
@@ -39,7 +39,7 @@ function decade(text: string): number {
   return Number.isNaN(number) ? Infinity : number;
 }
 
-/** 0 for no error, 1 for the largest one; errors span decades, so it goes by the logarithm. */
+/** 0 for no error, 1 for the largest one; logarithmic, because errors span decades. */
 export function strength(cell: number | null, largest: number): number {
   if (cell === null) return 1;
   if (cell <= 0 || largest <= 0) return 0;
@@ -54,7 +54,7 @@ const WIDTH = 640;
 const LEFT = 56;
 const TOP = 18;
 
-/** `tile` is what one block writes; its grid is drawn over the map where it is known. */
+/** `tile` is the part that one block writes; its grid is drawn over the map if it is known. */
 export function heatMap(map: ErrorMap, tile?: Tile): string {
   const side = Math.max(3, Math.min(24, Math.floor((WIDTH - LEFT) / map.columns)));
   const width = LEFT + side * map.columns + 8;
@@ -81,7 +81,7 @@ export function heatMap(map: ErrorMap, tile?: Tile): string {
     `rows down, columns across</text></svg>`;
 }
 
-/** The first and the last index of both axes; the last one where there is room beside the first. */
+/** Labels the first and the last index of both axes; the last one only if there is room. */
 function axes(height: number, rows: number, width: number, columns: number): string {
   const label = (x: number, y: number, anchor: string, value: number): string =>
     `<text x="${x}" y="${y}" text-anchor="${anchor}">${value}</text>`;
@@ -118,7 +118,7 @@ function grid(map: ErrorMap, side: number, tile?: Tile): string {
     `width="${right - LEFT}" height="${bottom - TOP}"/>`;
 }
 
-/** Where a value lies among the bars, in bars from the left; each begins at its name. */
+/** The position of a value among the bars, in bars from the left; each bar begins at its name. */
 function positionOf(value: number, bars: [string, number][]): number {
   const at = bars.findLastIndex(([name]) => decade(name) <= value);
   if (at < 0) return 0;
@@ -134,7 +134,7 @@ export function histogram(map: ErrorMap): string {
   const step = Math.min(64, Math.floor((WIDTH - LEFT) / bars.length));
   const height = 150;
   const drawn = bars.map(([name, count], at) => {
-    // Few elements beside many stay visible.
+    // Keeps bars of few elements visible beside bars of many.
     const tall = Math.max(2, Math.round(100 * Math.log1p(count) / Math.log1p(most)));
     const x = LEFT + at * step;
     return `<rect class="bar" x="${x + 2}" y="${TOP + 100 - tall}" width="${step - 4}" ` +

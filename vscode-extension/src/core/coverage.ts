@@ -1,4 +1,4 @@
-// What cases reached of a kernel's source: `gpuemu coverage --kernel` as lines and branches.
+// The result of `gpuemu coverage --kernel`: lines and branches of a kernel's source that cases reached.
 
 import { Json, isObject, listAt, numberAt, textAt } from './json';
 import { UnreadableOutput } from './records';

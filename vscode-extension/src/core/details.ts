@@ -1,4 +1,4 @@
-// The page about one failure: a complete HTML document, without anything from elsewhere.
+// The page about one failure: a complete HTML document without external content.
 
 import { differing, ErrorMap, heatMap, histogram } from './charts';
 import { escapeHtml } from './html';
@@ -14,7 +14,7 @@ export interface SourceLines {
   /** The number of the first line. */
   first: number;
   lines: string[];
-  /** The one that is meant. */
+  /** The line of the failure. */
   line: number;
 }
 
@@ -25,9 +25,9 @@ export interface Details {
   ptx?: SourceLines;
   map?: ErrorMap;
   tile?: Tile;
-  /** What `gpuemu explain` says, when it was asked. */
+  /** The output of `gpuemu explain`, if it was run. */
   explained: string[];
-  /** Something of the page could not be had, and why. */
+  /** The parts of the page that are missing, and why. */
   missing: string[];
 }
 
@@ -92,7 +92,7 @@ function facts(result: CaseResult): string {
   ];
   if (finding?.index !== undefined) {
     rows.push(['element', `${finding.output ?? 'output'}[${finding.index}]`]);
-    // Of an access there are no values.
+    // An access has no values.
     if (finding.expected !== undefined || finding.actual !== undefined) {
       rows.push(['expected', shown(finding.expected)], ['actual', shown(finding.actual)]);
     }
@@ -140,7 +140,7 @@ svg .bound { stroke: var(--vscode-charts-red); stroke-dasharray: 4 3; stroke-wid
 @media (max-width: 900px) { .side { grid-template-columns: 1fr; } }
 `;
 
-/** Buttons and links ask the editor; arrow keys walk over the cells of the error map. */
+/** Buttons and links send requests to the editor; arrow keys move over the cells of the error map. */
 export const SCRIPT = `
 const vscode = acquireVsCodeApi();
 for (const one of document.querySelectorAll('button[data-command]'))
@@ -216,14 +216,14 @@ ${errors}${inputs}${missing}</main>
 <script nonce="${nonce}">${SCRIPT}</script></body></html>`;
 }
 
-/** A few lines around the one that is meant. */
+/** A few lines around the line of the failure. */
 export function linesAround(name: string, text: string, line: number, around = 5): SourceLines {
   const all = text.split(/\r?\n/);
   const first = Math.max(1, line - around);
   return { name, first, lines: all.slice(first - 1, line + around), line };
 }
 
-/** The failure as Markdown, for the document that other extensions and people can copy from. */
+/** The failure as Markdown, for the document from which people and other extensions can copy. */
 export function failureMarkdown(result: CaseResult, explained: string[] = []): string {
   const lines = [`# ${result.op} ${result.dtype}: ${kindOf(result)}`, '', verdictSentence(result), ''];
   for (const one of result.findings) {

@@ -1,4 +1,4 @@
-// Changes of gpuemu.toml that leave everything else in it as it is, comments included.
+// Edits gpuemu.toml without changing anything else in it, including comments.
 
 import { longName } from './ops';
 import { Entry, lineCounter, parseToml, Table, tableNamed } from './toml';
@@ -10,7 +10,7 @@ export interface TextEdit {
   text: string;
 }
 
-/** The next number of two digits above `value`, written as people do: 0.0013, 2.1e-6. */
+/** The next number of two digits above `value`, in the usual form: 0.0013, 2.1e-6. */
 export function roundedUp(value: number): string {
   if (!(value > 0) || !Number.isFinite(value)) return '0';
   // Digits are counted in text: a product of doubles may fall short of the value.
@@ -22,18 +22,18 @@ export function roundedUp(value: number): string {
   return text >= 1e-3 && text < 1e6 ? String(text) : text.toExponential().replace('e+', 'e');
 }
 
-/** The tables of an op below its own, `[ops.tolerances]`. */
+/** The subtables of an op, such as `[ops.tolerances]`. */
 function tablesBelow(tables: Table[], owner: Table): Table[] {
   const behind = tables.slice(tables.indexOf(owner) + 1);
   const next = behind.findIndex((one) => one.isArray && one.path === owner.path);
   return (next < 0 ? behind : behind.slice(0, next)).filter((one) => one.path.startsWith(`${owner.path}.`));
 }
 
-/** `f32` is `float32`. */
+/** True if `f32` and `float32` are the same. */
 const isSame = (key: string | undefined, dtype: string): boolean =>
   key !== undefined && longName(key) === longName(dtype);
 
-/** An output with a tolerance of its own does not follow that of its op. */
+/** An output with its own tolerance does not use that of its op. */
 export function hasOutputTolerance(text: string, op: string): boolean {
   const tables = parseToml(text);
   const owner = tableNamed(tables, 'ops', op) ?? tableNamed(tables, 'kernels', op);
@@ -42,7 +42,7 @@ export function hasOutputTolerance(text: string, op: string): boolean {
     one.path === `${owner.path}.outputs` && one.entries.some((entry) => entry.key.startsWith('tolerance'))));
 }
 
-/** Sets the tolerance of one dtype of an op; undefined where the op has no entry in the text. */
+/** Sets the tolerance of one dtype of an op; undefined if the op has no entry in the text. */
 export function toleranceEdit(
   text: string, op: string, dtype: string, value: number,
 ): TextEdit | undefined {
@@ -58,29 +58,30 @@ export function toleranceEdit(
     one.path.startsWith(`${place}.`) && isSame(one.path.slice(place.length + 1), dtype));
   if (own) return keyEdit(text, own, own.entries.find((one) => one.key === 'atol'), `atol = ${number}`, number);
   const table = below.find((one) => one.path === place);
-  // Without a table of tolerances a key of the op itself, so that it stands before the op's own sub-tables.
+  // Without a table of tolerances it becomes a key of the op itself, so that it precedes the op's
+  // subtables.
   return table ? dtypeEdit(text, table, '', dtype, number) : dtypeEdit(text, owner, 'tolerances.', dtype, number);
 }
 
-/** `prefix` stands before the dtype in the keys of `table`. */
+/** `prefix` precedes the dtype in the keys of `table`. */
 function dtypeEdit(text: string, table: Table, prefix: string, dtype: string, number: string): TextEdit {
   const all = table.entries.filter((one) => one.key.startsWith(prefix))
     .map((entry) => ({ entry, parts: entry.key.slice(prefix.length).split('.') }))
     .filter(({ parts }) => isSame(parts[0], dtype));
   const whole = all.find(({ parts }) => parts.length === 1) ?? all.find(({ parts }) => parts[1] === 'atol');
   if (whole || all.length === 0) return keyEdit(text, table, whole?.entry, `${prefix}${dtype} = ${number}`, number);
-  // `float32.rtol = 1e-3` stays beside the absolute tolerance.
+  // `float32.rtol = 1e-3` is kept beside the absolute tolerance.
   const { entry, parts } = all.at(-1)!;
   return insertionBehind(text, entry.valueSpan.end, `${prefix}${parts[0]}.atol = ${number}`);
 }
 
-/** The value of `known`, else a line behind the last of the table. */
+/** Replaces the value of `known`; without it, inserts a line after the last of the table. */
 function keyEdit(text: string, table: Table, known: Entry | undefined, line: string, value: string): TextEdit {
   if (known) return { ...known.valueSpan, text: value };
   return insertionBehind(text, (table.entries.at(-1)?.valueSpan ?? table.headerSpan).end, line);
 }
 
-/** Behind the line that holds `offset`, with a comment that may stand there. */
+/** Inserts after the line with `offset`, including a trailing comment. */
 function insertionBehind(text: string, offset: number, line: string): TextEdit {
   const newline = text.indexOf('\n', offset);
   if (newline < 0) return { start: text.length, end: text.length, text: `\n${line}\n` };
@@ -112,7 +113,7 @@ export interface Suppression {
 // # gpuemu: suppress ToleranceExceeded float16: known, see the paper
 const SUPPRESSION = /^[ \t]*#[ \t]*gpuemu:[ \t]*suppress[ \t]+(\w+)(?:[ \t]+(\w+))?[ \t]*:[ \t]*(\S.*)$/;
 
-/** A comment above the op's entry, which the editor reads and the command line does not. */
+/** Adds a comment above the op's entry, which the editor reads and the command line ignores. */
 export function suppressionEdit(text: string, one: Suppression): TextEdit | undefined {
   const tables = parseToml(text);
   const owner = tableNamed(tables, 'ops', one.op) ?? tableNamed(tables, 'kernels', one.op);
@@ -124,7 +125,7 @@ export function suppressionEdit(text: string, one: Suppression): TextEdit | unde
   return { start: at, end: at, text: `# gpuemu: suppress ${what}: ${reason}${ending}` };
 }
 
-/** The suppressions of a text, each of the op whose entry follows. */
+/** The suppressions in a text, each for the op whose entry follows. */
 export function suppressionsOf(text: string): Suppression[] {
   const found: Suppression[] = [];
   const lines = text.split('\n');

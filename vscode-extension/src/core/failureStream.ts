@@ -1,5 +1,5 @@
-// The list of `gpuemu failures` as it arrives. There may be ten thousand failures of a kilobyte each:
-// what has been read of the text is dropped, and of a case that is kept for lists only its summary.
+// Reads the list of `gpuemu failures` as it arrives. There may be ten thousand failures of a kilobyte each,
+// so text that was read is dropped, and only a summary is kept of a case in lists.
 
 import { parseJson } from './json';
 import { FURTHER_MAX } from './problems';
@@ -8,13 +8,13 @@ import { CaseResult, Finding, readCase, readFailures, UnreadableOutput } from '.
 const LIST = /^\s*\{(?:[^{}[\]"]|"(?:[^"\\]|\\.)*")*?"results"\s*:\s*\[/;
 const MARK = /["{}\]]/g;
 const STRING = /"(?:[^"\\]|\\.)*"/y;
-/** Characters of one case at most. */
+/** Most characters of one case. */
 const CASE_MAX = 16 * 1024 * 1024;
-/** Characters before the list, or of an answer without one, at most. */
+/** Most characters before the list, or of an answer without a list. */
 const HEAD_MAX = 1024 * 1024;
 
 export class FailureReader {
-  /** Before the list all there is, in the list the case that is not complete. */
+  /** Before the list: everything so far; in the list: the incomplete case. */
   private rest = '';
   private at = 0;
   private depth = 0;
@@ -23,7 +23,7 @@ export class FailureReader {
 
   constructor(private readonly onCase: (result: CaseResult) => void) {}
 
-  /** Takes a piece of the text; what is wrong with it is told by `end`. */
+  /** Takes a piece of the text; `end` reports what is wrong with it. */
   push(piece: string): void {
     if (this.problem !== undefined || this.state === 'behind') return;
     this.rest += piece;
@@ -40,7 +40,7 @@ export class FailureReader {
     }
   }
 
-  /** Throws where the text was no complete list, with what it says of an error. */
+  /** Throws if the text was no complete list, with its error message if it has one. */
   end(): void {
     if (this.problem !== undefined) throw this.problem;
     if (this.state === 'in') throw new UnreadableOutput('the list "results" is cut off');
@@ -64,7 +64,7 @@ export class FailureReader {
       const c = found[0];
       if (c === '"') {
         STRING.lastIndex = found.index;
-        if (!STRING.test(this.rest)) break;  // Its end is in a piece to come.
+        if (!STRING.test(this.rest)) break;  // The string ends in a later piece.
         MARK.lastIndex = STRING.lastIndex;
       } else if (c === '{') {
         if (this.depth++ === 0) start = found.index;
@@ -85,8 +85,8 @@ export class FailureReader {
 }
 
 /**
- * What lists and problems show of a case, the strings that many cases have in common once. The rest
- * of it is asked for when its page is opened.
+ * The parts of a case that lists and problems show; strings that many cases share are stored once. The
+ * rest is read when the page of the case is opened.
  */
 export function summarized(result: CaseResult, words = new Map<string, string>()): CaseResult {
   const once = <T extends string | undefined>(text: T): T => {

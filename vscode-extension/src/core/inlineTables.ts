@@ -1,17 +1,17 @@
-// Inline tables of a value in gpuemu.toml: `inputs = [{ name = "x", shape = ["n"] }]`. A value that is
-// being written is read as far as it goes.
+// Reads inline tables in values of gpuemu.toml: `inputs = [{ name = "x", shape = ["n"] }]`. An incomplete
+// value is read as far as possible.
 
 import { endOfString, Entry, Span } from './toml';
 
 export interface InlineKey {
   name: string;
   span: Span;
-  /** From behind the `=` to the end of the value; undefined while there is no `=`. */
+  /** From after the `=` to the end of the value; undefined without `=`. */
   value?: Span;
 }
 
 export interface InlineTable {
-  /** The keys that lead to it, the entry's own first. */
+  /** The path of keys, starting with the entry's own. */
   path: string[];
   span: Span;
   keys: InlineKey[];
@@ -20,7 +20,7 @@ export interface InlineTable {
 const BLANK = /(?:[\s,]|#[^\n]*)*/y;
 const KEY = /"[^"\n]*"|'[^'\n]*'|[\w.-]+/y;
 
-/** Where a match of the sticky expression at `at` ends; `at` without one. */
+/** Where a match of the sticky expression at `at` ends; `at` if there is none. */
 function endOf(expression: RegExp, text: string, at: number): number {
   expression.lastIndex = at;
   return expression.test(text) ? expression.lastIndex : at;

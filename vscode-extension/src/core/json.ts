@@ -1,15 +1,15 @@
-// JSON of the command line tool, read without losing digits: integers that a double cannot hold
-// (seeds have 64 bits) become strings. What is not there or of another type reads as undefined.
+// Reads JSON of the command line tool without losing digits: integers that a double cannot hold (seeds have
+// 64 bits) become strings. Members that are missing or have another type read as undefined.
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
-/** Throws SyntaxError for what is no JSON. */
+/** Throws SyntaxError for invalid JSON. */
 export function parseJson(text: string): Json {
   return JSON.parse(quoteLongIntegers(text)) as Json;
 }
 
-/** Puts integers of 16 digits and more in quotes, outside of strings only. */
+/** Quotes integers of 16 digits and more outside strings. */
 function quoteLongIntegers(text: string): string {
   if (!/\d{16}/.test(text)) return text;
   const token = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -50,7 +50,7 @@ export function textsAt(value: Json | undefined, key: string): string[] {
   return listAt(value, key).filter((one): one is string => typeof one === 'string');
 }
 
-/** A seed as text: the member with the suffix `_text` where the tool sends it. */
+/** A seed as text: from the member with the suffix `_text` if the tool sends it. */
 export function seedAt(value: Json | undefined, key: string): string | undefined {
   const text = textAt(value, `${key}_text`) ?? textAt(value, key);
   if (text !== undefined) return text;

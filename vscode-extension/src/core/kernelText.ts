@@ -1,20 +1,20 @@
-// Kernels in sources: the line where a `__global__` function or a Triton kernel is declared.
+// Finds kernels in sources: the line that declares a `__global__` function or a Triton kernel.
 
 import { lineCounter } from './toml';
 
 export interface KernelPlace {
   name: string;
-  /** From 0. */
+  /** Counted from 0. */
   line: number;
   column: number;
 }
 
 const GLOBAL = /\b__global__\b/g;
-// void, then attributes as __launch_bounds__(256), then the name before the parameters.
+// Matches void, attributes such as __launch_bounds__(256), and the name before the parameters.
 const NAME = /^(?:[\s\w]|::|__launch_bounds__\s*\([^)]*\)|__cluster_dims__\s*\([^)]*\)|<[^>]*>)*?\b([A-Za-z_]\w*)\s*\(/;
 const ATTRIBUTE = /^(?:__launch_bounds__|__cluster_dims__|__attribute__|alignas)$/;
 
-/** Comments and strings become blanks, so that offsets stay. */
+/** Replaces comments and strings by blanks, so that offsets do not change. */
 function code(text: string): string {
   return text.replace(/\/\/[^\n]*|\/\*[\s\S]*?\*\/|"(?:[^"\\\n]|\\.)*"/g,
     (found) => found.replace(/[^\n]/g, ' '));

@@ -1,4 +1,4 @@
-// What the editor does with each kind of finding. docs/reference/findings.md explains the kinds.
+// How the editor presents each kind of finding. docs/reference/findings.md explains the kinds.
 
 export type Severity = 'error' | 'warning' | 'information';
 
@@ -6,11 +6,11 @@ interface Kind {
   severity: Severity;
   /** What happened, for the sentence at the top of a failure. */
   phrase: string;
-  /** The finding is about how far values are off, so that a tolerance decides it. */
+  /** True if a tolerance decides the finding, because it is about the size of an error. */
   tolerance?: boolean;
 }
 
-// Errors are what no input excuses; warnings are verdicts that a setting of the op decides.
+// Errors cannot be excused by any input; warnings depend on a setting of the op.
 const KINDS: Record<string, Kind> = {
   ToleranceExceeded: {
     severity: 'error', phrase: 'is farther from the reference than its bound', tolerance: true,

@@ -1,4 +1,4 @@
-// Work that follows a save or an edit: it waits until the typing pauses, and the latest wins.
+// Runs work after a save or an edit: it waits until typing pauses, and only the latest request runs.
 
 export class Latest<T> {
   private timer: NodeJS.Timeout | undefined;
@@ -6,14 +6,14 @@ export class Latest<T> {
   private active: AbortController | undefined;
   private running: Promise<void> = Promise.resolve();
 
-  /** `merge` joins what is asked for while something still waits. */
+  /** `merge` combines a request with one that still waits. */
   constructor(
     private readonly work: (value: T, signal: AbortSignal) => Promise<void>,
     private readonly onError: (error: unknown) => void,
     private readonly merge: (earlier: T, later: T) => T = (_, later) => later,
   ) {}
 
-  /** Runs `work` after a pause of `delayMs`; an earlier run is told to end first. */
+  /** Runs `work` after a pause of `delayMs`; ends an earlier run first. */
   ask(value: T, delayMs: number): void {
     this.waiting = this.waiting === undefined ? value : this.merge(this.waiting, value);
     clearTimeout(this.timer);
@@ -25,7 +25,7 @@ export class Latest<T> {
     const before = this.running;
     this.running = before.then(async () => {
       const value = this.waiting;
-      if (value === undefined) return;  // A later call has taken it along.
+      if (value === undefined) return;  // A later call has taken its value.
       this.waiting = undefined;
       const active = new AbortController();
       this.active = active;

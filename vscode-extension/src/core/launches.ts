@@ -1,4 +1,4 @@
-// The launches of a case, and the tiles that their blocks make of an output.
+// The launches of a case, and the tiles of an output that their blocks write.
 
 import { Json, listAt, textAt } from './json';
 
@@ -32,8 +32,8 @@ function share(size: number, blocks: number, threads: number): number {
 }
 
 /**
- * The part of an output of `rows` by `columns` that a block of the last launch writes, where the
- * shape of the grid tells it: x runs over columns and y over rows, or x over rows alone.
+ * The part of an output of `rows` by `columns` that a block of the last launch writes, if the shape of
+ * the grid determines it: x runs over columns and y over rows, or x only over rows.
  */
 export function tileOf(launches: Launch[], rows: number, columns: number): Tile | undefined {
   const launch = launches.at(-1);

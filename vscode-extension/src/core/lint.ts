@@ -1,4 +1,4 @@
-// What the compiler made of a kernel, as a few lines of Markdown.
+// Formats the compiled metrics of a kernel as a few lines of Markdown.
 
 import { flagAt, Json, listAt, numberAt, objectAt, textAt } from './json';
 
@@ -66,7 +66,7 @@ export function readBaseline(value: Json): Map<string, Compiled[]> {
   ]));
 }
 
-/** One name of gpuemu.toml may stand for several entries and instances: `gelu:gelu<float>`. */
+/** One name in gpuemu.toml may refer to several entries and instances: `gelu:gelu<float>`. */
 export const resultsOf = (results: LintResult[], kernel: string): LintResult[] =>
   results.filter((one) => one.kernel === kernel || one.kernel.startsWith(`${kernel}:`));
 
@@ -80,7 +80,7 @@ export function lintSentence(result: LintResult): string {
   return `${instanceOf(result.kernel)}: ${[...why, ...numbers].join('; ') || 'not measured'}`;
 }
 
-/** A table of all instances; what differs from the baseline has the value of then beside it. */
+/** A table of all instances; a value that differs from the baseline is shown with the old value. */
 export function lintMarkdown(
   results: LintResult[], baseline?: { tag: string; kernels: Map<string, Compiled[]> },
 ): string {

@@ -1,11 +1,11 @@
-// What loading and activation of the extension take. Between the two the editor reads what it has stored and
-// starts other extensions: that does not count. extension.ts imports this module first.
+// Measures loading and activation of the extension. Between the two the editor reads its storage and starts
+// other extensions, which does not count. extension.ts imports this module first.
 
 interface ThreadUsage {
   threadCpuUsage?(): { user: number; system: number };
 }
 
-/** Milliseconds that this thread has computed, whatever else the machine does; of Node 22.19 and later. */
+/** Milliseconds that this thread has computed, independent of other load; needs Node 22.19 or later. */
 export function threadMs(): number | undefined {
   const usage = (process as ThreadUsage).threadCpuUsage?.();
   return usage && (usage.user + usage.system) / 1000;

@@ -1,5 +1,5 @@
-// The ops and kernels of a project: from `gpuemu ops`, which runs nothing, or, before a folder is
-// trusted and while the tool is not found, from what stands in gpuemu.toml.
+// The ops and kernels of a project: from `gpuemu ops`, which runs nothing; or, if a folder is not trusted
+// or the tool is not found, from the text of gpuemu.toml.
 
 import * as path from 'node:path';
 import { isObject, Json, listAt, numberAt, textAt, textsAt } from './json';
@@ -11,18 +11,18 @@ export interface OpEntry {
   isKernel: boolean;
   dtypes: string[];
   variants: string[];
-  /** Where its entry begins; line and column from 1. */
+  /** Where its entry begins; line and column are counted from 1. */
   file: string;
   line: number;
   column: number;
   endLine?: number;
   reference?: string;
   source?: string;
-  /** Of the kernels that launch something: names without template arguments. */
+  /** Names of launched kernels without template arguments. */
   entries: string[];
-  /** What it depends on, absolute: kernel sources, headers, the reference. */
+  /** Files that it depends on, with absolute paths: kernel sources, headers, the reference. */
   files: string[];
-  /** Something of it runs here; false for ops that run in the client. */
+  /** False for ops that run only in the client. */
   runnable: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Project {
 
 const bare = (entry: string): string => entry.replace(/<.*$/, '').trim();
 
-/** Files with what they are to the op: `{ role, path }`. */
+/** The files with their roles for the op: `{ role, path }`. */
 function filesOf(value: Json, at: (file: string) => string): { role: string; path: string }[] {
   return listAt(value, 'files').map((one) => ({
     role: textAt(one, 'role') ?? '', path: at(textAt(one, 'path') ?? (one as string)),
@@ -81,7 +81,7 @@ export function readProject(value: Json, folder: string): Project {
 const DEFAULT_DTYPES = ['float32'];
 const OP_KEYS = ['inputs', 'outputs', 'dims'];
 
-/** What gpuemu.toml says by itself. The tool knows more: defaults, headers, other files. */
+/** Reads only the text of gpuemu.toml. The tool knows more: defaults, headers, other files. */
 export function projectOfText(text: string, file: string): Project {
   const folder = path.dirname(file);
   const tables = parseToml(text);
@@ -115,7 +115,7 @@ function namesIn(table: Table | undefined, key: string): string[] | undefined {
   return entry && stringsIn(entry).map((one) => longName(one.text));
 }
 
-/** `F32` and `float32` are one dtype. */
+/** Returns `float32` for `F32`. */
 export function longName(dtype: string): string {
   const match = /^(bf|f|i|u)(8|16|32|64)$/.exec(dtype.toLowerCase());
   const long: Record<string, string> = { bf: 'bfloat', f: 'float', i: 'int', u: 'uint' };
@@ -155,7 +155,7 @@ function readTable(
   };
 }
 
-/** Names of the ops that a change of `file` concerns; all of them for gpuemu.toml itself. */
+/** Names of the ops that depend on `file`; all ops for gpuemu.toml itself. */
 export function affectedOps(project: Project, file: string): string[] {
   const names = new Set<string>();
   for (const op of project.ops) {

@@ -1,13 +1,13 @@
-// Paths of the tool as the editor knows them. In a folder that was opened through a symbolic link the
-// tool names files by where they really are; the editor would take those for other files.
+// Maps the tool's paths to those of the editor. In a folder opened through a symbolic link the tool uses
+// the real paths, which the editor would take for other files.
 
 export interface PathMap {
-  /** As the tool names it, with a slash at the end. */
+  /** The tool's name for it, with a slash at the end. */
   from: string;
   to: string;
 }
 
-/** The maps of folders, each with where it really is. A folder that follows from one before it has none. */
+/** The maps of folders, each with its real path. A folder that an earlier one already covers has none. */
 export function pathMaps(folders: { shown: string; real: string }[]): PathMap[] {
   const maps: PathMap[] = [];
   for (const { shown, real } of folders) {
@@ -19,13 +19,13 @@ export function pathMaps(folders: { shown: string; real: string }[]): PathMap[] 
 
 export function mapped(text: string, maps: PathMap[]): string {
   return maps.reduce((all, one) => {
-    // The end of a longer path is another one.
+    // Must not match the end of a longer path.
     const begin = new RegExp(`(?<![\\p{L}\\p{N}_.~-])${one.from.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`, 'gu');
     return all.replace(begin, () => one.to);
   }, text);
 }
 
-/** Maps a text that arrives in pieces; a path may be cut between two of them. */
+/** Maps a text that arrives in pieces; a path may be split between two of them. */
 export class PathMapper {
   private rest = '';
   /** The character before the rest. */
@@ -50,7 +50,7 @@ export class PathMapper {
   }
 }
 
-/** How many of the last characters of `text` may be the begin of `wanted`. */
+/** The number of characters at the end of `text` that may be the beginning of `wanted`. */
 function begunAtEnd(text: string, wanted: string): number {
   for (let kept = Math.min(wanted.length - 1, text.length); kept > 0; --kept) {
     if (wanted.startsWith(text.slice(-kept))) return kept;

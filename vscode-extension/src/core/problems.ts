@@ -1,4 +1,4 @@
-// From failures to problems: where each one stands in the code, what it says, what belongs to it.
+// Converts failures to problems: their place in the code, their text, and related places.
 
 import * as path from 'node:path';
 import { dependsOnTolerance, Severity, severityOf } from './kinds';
@@ -8,7 +8,7 @@ import { groupOf } from './verdict';
 
 export interface Place {
   file: string;
-  /** From 1; 0 where only the file is known. */
+  /** Counted from 1; 0 if only the file is known. */
   line: number;
   endLine?: number;
 }
@@ -26,12 +26,12 @@ export interface Problem {
   seed: string;
   op: string;
   dtype: string;
-  /** A tolerance decides this finding. */
+  /** True if a tolerance decides this finding. */
   tolerance: boolean;
-  /** The largest difference of all the failures that it stands for. */
+  /** The largest difference of all failures that the problem represents. */
   maxDiff: number;
   related: Related[];
-  /** How many further failures of the same op and kind stand at the same line. */
+  /** Number of further failures of the same op and kind at the same line. */
   more: number;
 }
 
@@ -39,7 +39,7 @@ function absolute(folder: string, file: string): string {
   return path.isAbsolute(file) ? path.normalize(file) : path.join(folder, file);
 }
 
-/** The kernel's own line, else the entry of the op, else its reference, else gpuemu.toml. */
+/** The line in the kernel, else the entry of the op, else its reference, else gpuemu.toml. */
 export function placeOf(
   finding: Finding, entry: OpEntry | undefined, folder: string, configFile: string,
 ): Place {
@@ -53,10 +53,11 @@ export function placeOf(
 
 /** Further findings of a case that its problem shows. */
 export const FURTHER_MAX = 4;
-// "kernels/x.cu:12" in a message: the second instruction of a race, say.
+// Matches a place in a message, "kernels/x.cu:12", such as the second instruction of a race.
 const OTHER_PLACE = /([\p{L}\p{N}\p{M}_./~@+-]+\.(?:cuh?|ptx|py|h|hpp)):(\d+)/gu;
 
-/** Places that a message names. Files of the op are known by their names, which may have blanks. */
+/** The places named in a message. Files of the op are searched by name, because names may contain
+ * blanks. */
 function placesIn(message: string, files: string[], folder: string): { text: string; place: Place }[] {
   const found: { at: number; text: string; place: Place }[] = [];
   let rest = message;
@@ -64,7 +65,7 @@ function placesIn(message: string, files: string[], folder: string): { text: str
   for (const file of byLength) {
     const name = shortened(file, folder);
     for (let at = rest.indexOf(`${name}:`); at >= 0; at = rest.indexOf(`${name}:`, at + 1)) {
-      if (/[\p{L}\p{N}_./-]$/u.test(rest.slice(0, at))) continue;  // The end of another file's name.
+      if (/[\p{L}\p{N}_./-]$/u.test(rest.slice(0, at))) continue;  // It is the end of another file's name.
       const line = /^\d+/.exec(rest.slice(at + name.length + 1, at + name.length + 12))?.[0];
       if (line === undefined) continue;
       const text = `${name}:${line}`;
@@ -81,7 +82,7 @@ function placesIn(message: string, files: string[], folder: string): { text: str
   return found.sort((a, b) => a.at - b.at);
 }
 
-/** Paths of the project as they stand in gpuemu.toml; a folder's name may have blanks. */
+/** Shortens paths of the project to those in gpuemu.toml; a folder's name may contain blanks. */
 export const shortened = (message: string, folder: string): string =>
   message.replaceAll(`${folder}${path.sep}`, '');
 
@@ -125,7 +126,7 @@ function relatedOf(
   return related;
 }
 
-/** Newest first; failures that pass now are left out, equal ones at one line are counted. */
+/** Newest first; leaves out failures that pass now, and counts equal ones at one line. */
 export function problemsOf(
   failures: CaseResult[], entries: Map<string, OpEntry>, folder: string, configFile: string,
 ): Problem[] {
@@ -167,7 +168,7 @@ export function messageOf(failure: CaseResult, finding: Finding): string {
   return `${failure.op}${where === '' ? '' : ` (${where})`}: ${finding.message}${note}`;
 }
 
-/** What stands behind the message: how often more, and the seed to ask for. */
+/** The text after the message: how many more, and the seed. */
 export function suffixOf(problem: Problem): string {
   const more = problem.more > 0 ? `, and ${problem.more} more here` : '';
   return ` [seed ${problem.seed}${more}]`;

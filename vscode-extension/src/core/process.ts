@@ -1,5 +1,5 @@
-// Starting the tool: an argument array without a shell, the folder as working directory, bounded
-// buffers, and an end that takes the whole process group along.
+// Starts the tool: an argument array without a shell, the folder as working directory, limited buffers, and
+// termination of the whole process group.
 
 import { ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { mapped, PathMap, PathMapper } from './pathMap';
 export const OUTPUT_MAX = 64 * 1024 * 1024;
 export const ERRORS_MAX = 256 * 1024;
 export const GRACE_MS = 5000;
-/** What a program has left in its pipes is read for this long after its end. */
+/** Output left in the pipes of an ended program is read for this long. */
 export const PIPES_MS = 2000;
 
 export interface Command {
@@ -18,13 +18,13 @@ export interface Command {
   cwd: string;
   env?: Record<string, string | undefined>;
   timeoutMs?: number;
-  /** Gets standard output as it comes; without it the text is kept. */
+  /** Receives standard output as it arrives; without it the text is kept. */
   onOutput?: (text: string) => void;
   input?: string;
   graceMs?: number;
   outputMax?: number;
   pipesMs?: number;
-  /** Paths that the program names otherwise than the editor. */
+  /** Paths for which program and editor have different names. */
   paths?: PathMap[];
 }
 
@@ -36,15 +36,15 @@ export interface Ended {
   durationMs: number;
   cancelled: boolean;
   timedOut: boolean;
-  /** Standard output was longer than is kept, or the program could not be started. */
+  /** Set if standard output exceeded the limit, or the program could not be started. */
   problem?: string;
 }
 
 const running = new Set<Running>();
-/** Nothing is started any more. */
+/** True once no more processes may be started. */
 let closed = false;
 
-/** Keeps the end of what is longer than `limit`. */
+/** Keeps the end of a text longer than `limit`. */
 class Tail {
   text = '';
   constructor(private readonly limit: number) {}
@@ -72,7 +72,7 @@ export class Running {
     const output = this.readOutput(command.outputMax ?? OUTPUT_MAX);
     const decoder = new StringDecoder('utf8');
     child?.stderr?.on('data', (bytes: Buffer) => errors.push(decoder.write(bytes)));
-    child?.stdin?.on('error', () => undefined);  // It may end without reading.
+    child?.stdin?.on('error', () => undefined);  // The program may end without reading.
     if (command.input !== undefined) child?.stdin?.end(command.input);
     const timer = command.timeoutMs === undefined ? undefined : setTimeout(() => {
       this.timedOut = true;
@@ -100,7 +100,7 @@ export class Running {
         finish(null, null);
       });
       child.on('close', finish);
-      // A process that it has left behind, in a group of its own, may keep the pipes open for ever.
+      // A process left behind in a separate group may keep the pipes open for ever.
       child.on('exit', (code, signal) => {
         this.pipes = setTimeout(() => {
           child.stdout?.destroy();
@@ -111,7 +111,8 @@ export class Running {
     });
   }
 
-  /** Some errors of the start are events, others exceptions: a program that is just being written, say. */
+  /** Some errors of a start are events, others exceptions, for example if the program file is being
+   * written. */
   private begin(): ChildProcess | undefined {
     const { command } = this;
     if (closed) {
@@ -122,7 +123,7 @@ export class Running {
       const child = spawn(command.program, command.args, {
         cwd: command.cwd,
         env: command.env as NodeJS.ProcessEnv | undefined ?? process.env,
-        detached: true,  // A group of its own, which can be ended as a whole.
+        detached: true,  // A separate process group, which can be ended as a whole.
         shell: false,
         stdio: [command.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       });
@@ -136,7 +137,7 @@ export class Running {
 
   private whyNot(error: Error): string {
     const { program, cwd } = this.command;
-    // The system tells both by the same error.
+    // The system reports both with the same error.
     return existsSync(cwd) ? `${program} cannot be started: ${error.message}`
       : `${program} cannot be started: there is no folder ${cwd}`;
   }
@@ -145,14 +146,14 @@ export class Running {
     return this.child?.pid;
   }
 
-  /** SIGINT, on which the tool keeps what it has found; SIGKILL for who does not follow. */
+  /** Sends SIGINT, on which the tool keeps its results; then SIGKILL if it does not end. */
   cancel(): void {
     if (this.over || this.cancelled) return;
     this.cancelled = true;
     this.interrupt();
   }
 
-  /** At once, for the end of the editor. */
+  /** Ends the process immediately, when the editor ends. */
   kill(): void {
     this.signal('SIGKILL');
   }
@@ -167,7 +168,7 @@ export class Running {
     try {
       process.kill(-this.child.pid, name);
     } catch {
-      // The group has ended by itself.
+      // The group has already ended.
     }
   }
 
@@ -202,12 +203,12 @@ export function start(command: Command): Running {
   return new Running(command);
 }
 
-/** Ends whatever still runs. */
+/** Ends all running processes. */
 export function killAll(): void {
   for (const one of [...running]) one.kill();
 }
 
-/** Nothing is left behind the editor: what would follow a process that is ended here is not started. */
+/** Ends all processes with the editor, and prevents later ones from starting. */
 export function close(): void {
   closed = true;
   killAll();

@@ -5,12 +5,12 @@ const LOC = /^\s*\.loc\s+(\d+)\s+(\d+)/;
 
 const baseName = (file: string): string => file.slice(file.lastIndexOf('/') + 1);
 
-/** Whether a line is an instruction: no label, directive, comment or brace. */
+/** True for an instruction, false for a label, directive, comment or brace. */
 const isInstruction = (line: string): boolean => /^\s*(?:@!?%\w+\s+)?[a-z][\w.:]*\s+\S.*;/.test(line);
 
 /**
- * The line, from 1, of the first PTX instruction of line `line` of `file`; of `instruction` where it
- * is among them. Undefined where the PTX has no line information about it.
+ * The line, counted from 1, of the first PTX instruction of line `line` of `file`; if `instruction` is
+ * among them, its line. Undefined if the PTX has no line information for it.
  */
 export function ptxLineOf(ptx: string, file: string, line: number, instruction = ''):
 number | undefined {

@@ -1,5 +1,5 @@
-// What the command line tool reports, as values of TypeScript. Members that this version does not
-// know are ignored; a record without what makes it one is an error that names the member.
+// The reports of the command line tool as TypeScript values. Unknown members are ignored; a missing
+// required member is an error that names it.
 
 import {
   flagAt, isObject, Json, JsonObject, listAt, numberAt, objectAt, seedAt, textAt, textsAt,
@@ -14,7 +14,7 @@ export interface Finding {
   output?: string;
   file?: string;
   line?: number;
-  /** Why it fails and the first instruction that differs, where the run has found out. */
+  /** Why it fails and the first instruction that differs, if the run determined it. */
   verdict?: string;
   note?: string;
   divergence?: { file: string; line: number; instruction: string };
@@ -46,7 +46,7 @@ export interface CaseResult {
   stats?: ErrorStats;
 }
 
-/** What a run did with one op and dtype. */
+/** The result of a run for one op and dtype. */
 export interface OpReport {
   op: string;
   dtype: string;
@@ -54,7 +54,7 @@ export interface OpReport {
   cases: number;
   passed: number;
   failed: number;
-  /** It should have run and could not. */
+  /** It should have run but could not. */
   broken: boolean;
   /** Why it has no verdict. */
   skipped?: string;
@@ -63,7 +63,7 @@ export interface OpReport {
   durationMs: number;
   failures: CaseResult[];
   notes: string[];
-  /** Of `fuzz`, whose report is over all dtypes: those with a passing case. */
+  /** For `fuzz`, whose report covers all dtypes: those with a passing case. */
   passedDtypes?: string[];
 }
 
@@ -77,7 +77,7 @@ export interface RunReport {
 
 export class UnreadableOutput extends Error {}
 
-/** What the tool says where a document is expected. */
+/** The tool's message where a document was expected. */
 export class ToolSaid extends Error {}
 
 function finding(value: Json): Finding {
@@ -161,7 +161,7 @@ export function readOp(value: Json | undefined): OpReport {
     passed,
     failed,
     broken: error !== undefined || textAt(value, 'state') === 'broken',
-    // Published clients find what is broken by this beginning.
+    // Published clients recognize broken ops by this prefix.
     skipped: error ?? (textAt(value, 'skipped_reason')?.replace(/^error: /, '') || undefined),
     referenceFailed: flagAt(value, 'reference_failed') ?? false,
     notRun: numberAt(value, 'not_run') ?? 0,
@@ -172,7 +172,7 @@ export function readOp(value: Json | undefined): OpReport {
   };
 }
 
-/** The document of `test`, `fuzz` or `ci`; streamed ones keep its members in RunFinished. */
+/** The document of `test`, `fuzz` or `ci`; streams have its members in RunFinished. */
 export function readReport(value: Json): RunReport {
   if (Array.isArray(value)) return mergeReports(value.map(readReport));
   if (!isObject(value)) throw new UnreadableOutput('the report is no JSON object');
@@ -194,7 +194,7 @@ export function readReport(value: Json): RunReport {
   };
 }
 
-/** A proof stands for each dtype of which a case passed. */
+/** There is a proof for each dtype with a passing case. */
 const provenDtypes = (value: Json | undefined): string[] => listAt(value, 'proofs')
   .filter((one) => (numberAt(one, 'judged') ?? 0) > 0).map((one) => textAt(one, 'dtype') ?? '');
 
@@ -205,7 +205,7 @@ function incompleteOf(body: JsonObject): string | undefined {
   return textAt(value, 'message') ?? textAt(value, 'reason') ?? 'the run was ended early';
 }
 
-/** FuzzResults know an op by its failures alone; `op_name` stands there in newer versions. */
+/** FuzzResults name an op only in its failures; newer versions also have `op_name`. */
 function fuzzedOps(body: JsonObject): OpReport[] {
   const failures = listAt(body, 'failures').map((one) => readCase(one));
   const op = textAt(body, 'op_name') ?? failures[0]?.op ?? '';
@@ -249,7 +249,7 @@ export function readFailures(value: Json): CaseResult[] {
 export interface DaemonState {
   state: 'running' | 'stopped' | 'silent';
   version?: string;
-  /** The version of the program that asked. */
+  /** The version of the program that sent the request. */
   toolVersion?: string;
   backend?: string;
   configPath?: string;
@@ -281,7 +281,7 @@ export function readStatus(value: Json): DaemonState {
 
 export interface ConfigProblem {
   file: string;
-  /** From 1; 0 where the whole file, or a variable of the environment, is meant. */
+  /** Counted from 1; 0 for the whole file or an environment variable. */
   line: number;
   column: number;
   endLine?: number;

@@ -3,12 +3,12 @@
 import { CaseResult, RunReport } from './records';
 import { groupOf } from './verdict';
 
-/** Failures in one group at most; the tool's list has no end. */
+/** Most failures in one group; the tool's list is unlimited. */
 const GROUP_MAX = 200;
 
 /**
- * The failures of the run's ops, newest first in each group. Without the groups that the run has
- * found again: they fail, whatever their other cases do.
+ * The failures of the run's ops, newest first in each group. Leaves out the groups that the run has
+ * found again: they still fail, whatever their other cases do.
  */
 export function groupsToReplay(
   failures: CaseResult[], report: RunReport | undefined,

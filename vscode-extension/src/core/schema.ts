@@ -1,4 +1,4 @@
-// The JSON Schema of gpuemu.toml, asked by the path of a table: which keys there are, what they mean.
+// Looks up the keys of a table and their meaning in the JSON Schema of gpuemu.toml, by the table's path.
 
 import { isObject, Json, JsonObject, listAt, textAt } from './json';
 
@@ -23,7 +23,7 @@ function resolved(root: Json, node: Json | undefined, depth = 0): JsonObject | u
   return node;
 }
 
-/** A node with the choices that it has: itself, and every branch of anyOf, oneOf and allOf. */
+/** The node itself and every branch of its anyOf, oneOf and allOf. */
 function branches(root: Json, node: Json | undefined): JsonObject[] {
   const self = resolved(root, node);
   if (!self) return [];
@@ -40,7 +40,7 @@ function step(root: Json, nodes: JsonObject[], key: string): JsonObject[] {
   });
 }
 
-/** Lists stand for their elements: `ops` is one of the ops. */
+/** Replaces lists by their elements: `ops` means one of the ops. */
 function elements(root: Json, nodes: JsonObject[]): JsonObject[] {
   return [...nodes, ...nodes.flatMap((node) => branches(root, node['items']))];
 }

@@ -1,7 +1,7 @@
-// Values of settings as the tool takes them. The editor marks a wrong one in settings.json and passes
-// it on nevertheless.
+// Converts values of settings to arguments of the tool. The editor marks a wrong value in settings.json but
+// still passes it on.
 
-/** The argument of a profile; `validation.cases` of gpuemu.toml without one. */
+/** The argument for a profile; without one validation.cases of gpuemu.toml applies. */
 export const profileArguments = (profile: string): string[] =>
   profile === 'quick' || profile === 'thorough' ? [`--${profile}`] : [];
 
@@ -14,7 +14,7 @@ export function limitOf(value: unknown): number {
   return Math.min(LIMIT_MAX, Math.max(1, Math.round(value)));
 }
 
-/** Names in a task: a list, or one alone. */
+/** Names in a task: a list or a single name. */
 export function namesOf(value: unknown): string[] {
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((one): one is string => typeof one === 'string') : [];

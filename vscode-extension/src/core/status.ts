@@ -1,4 +1,4 @@
-// What the status bar says.
+// The text of the status bar.
 
 import { RunSummary } from './verdict';
 import { counted } from './words';

@@ -1,10 +1,10 @@
-// A run as it streams: lines of JSON from the tool become events, and its end becomes a verdict.
-// A run whose end cannot be read has no verdict: it is never taken for a success.
+// Reads the stream of a run: lines of JSON from the tool become events, and the last one a verdict. A run
+// whose end cannot be read has no verdict and never counts as a success.
 
 import { isObject, Json, JsonObject, numberAt, objectAt, parseJson, textAt, textsAt } from './json';
 import { CaseResult, OpReport, readCase, readOp, readReport, RunReport } from './records';
 
-/** Cuts what arrives in pieces into lines; a longer line than `limit` is dropped and told. */
+/** Splits text that arrives in pieces into lines; drops and counts lines longer than `limit`. */
 export class LineSplitter {
   private rest = '';
   private dropping = false;
@@ -21,7 +21,7 @@ export class LineSplitter {
     }
   }
 
-  /** What follows the last line break. */
+  /** Handles the text after the last line break. */
   end(): void {
     if (this.rest !== '' || this.dropping) this.endLine();
   }
@@ -53,13 +53,13 @@ export type RunEvent =
 
 export interface RunOutcome {
   report?: RunReport;
-  /** Why there is no verdict: what could not be read, or what the tool says went wrong. */
+  /** Why there is no verdict: what could not be read, or the tool's error. */
   problem?: string;
 }
 
 /**
- * Cases that came by the stream belong to the reports of their ops, which list only those that were
- * looked into since. The reports of `fuzz` have no names: those of the stream have.
+ * Adds streamed cases to the reports of their ops, which list only cases examined since. Reports of
+ * `fuzz` have no names; the stream has them.
  */
 function withStreamed(report: RunReport, ops: OpReport[], cases: CaseResult[]): RunReport {
   const named = report.ops.length > 0 && report.ops.every((one) => one.op !== '');
@@ -77,9 +77,9 @@ function withStreamed(report: RunReport, ops: OpReport[], cases: CaseResult[]): 
   };
 }
 
-/** Failing cases of one run that are kept; as many as the setting failuresLimit may ask for. */
+/** Most failing cases of one run that are kept: the maximum of the setting failuresLimit. */
 export const CASES_MAX = 10_000;
-/** Characters that are kept of lines which are no JSON. */
+/** Most characters of lines that are not JSON. */
 const UNREAD_MAX = 16 * 1024 * 1024;
 
 export class RunReader {
@@ -107,7 +107,7 @@ export class RunReader {
     }
   }
 
-  /** A document of several lines, of a tool without --stream, or what no gpuemu writes. */
+  /** Keeps a document of several lines, from a tool without --stream, or the output of another program. */
   private keepUnread(text: string): void {
     this.unreadLength += text.length;
     if (this.unreadLength <= UNREAD_MAX) {
@@ -165,21 +165,21 @@ export class RunReader {
     }
   }
 
-  /** Also the document of a run that does not stream. */
+  /** Also handles the document of a run that does not stream. */
   private readLast(value: JsonObject): void {
     const type = textAt(value, 'type') ?? '';
     const known = ['RunFinished', 'TestReport', 'FuzzResults', 'CiRunComplete', 'Error'];
     if (known.includes(type) || Array.isArray(value['ops'])) this.finished = value;
   }
 
-  /** To be called once, when the process has ended. */
+  /** Must be called once, when the process has ended. */
   end(exitCode: number | null, signal: string | null, errors: string): RunOutcome {
     if (this.finished === undefined && this.unread.length > 0) {
       try {
         this.finished = parseJson(this.unread.join('\n'));
         this.unread.length = 0;
       } catch {
-        // Told below: it is no document either.
+        // Reported below: it is not a document either.
       }
     }
     const said = errors.trim() === '' ? '' : `: ${errors.trim()}`;

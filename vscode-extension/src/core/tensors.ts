@@ -1,4 +1,4 @@
-// Tensors of the wire: packed little-endian elements in base64.
+// Reads tensors of the protocol: packed little-endian elements in base64.
 
 import { Json, JsonObject, isObject, listAt, textAt } from './json';
 
@@ -7,7 +7,7 @@ export interface Tensor {
   dtype: string;
   shape: number[];
   values: number[];
-  /** There are more elements than `values` has. */
+  /** True if the tensor has more elements than `values`. */
   cut: boolean;
 }
 
@@ -43,14 +43,14 @@ const READERS: Record<string, [number, Read]> = {
   bool: [1, (bytes, at) => bytes.getUint8(at)],
 };
 
-/** The first elements of a tensor; undefined for what is none. */
+/** The first elements of a tensor; undefined if the value is no tensor. */
 export function readTensor(name: string, value: Json): Tensor | undefined {
   const dtype = textAt(value, 'dtype') ?? '';
   const reader = READERS[dtype];
   const data = textAt(value, 'data');
   if (!reader || data === undefined) return undefined;
   const [size, read] = reader;
-  // Four characters are three bytes; no more is decoded than is shown.
+  // Four characters are three bytes; only what is shown is decoded.
   const wanted = Math.ceil((ELEMENTS_MAX + 1) * size / 3) * 4;
   const bytes = Buffer.from(data.slice(0, wanted), 'base64');
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -67,7 +67,7 @@ export function readTensors(value: JsonObject | undefined): Tensor[] {
     .filter((one): one is Tensor => one !== undefined);
 }
 
-/** A value in the fewest digits that tell it apart in its dtype. */
+/** A value with the fewest digits that identify it in its dtype. */
 export function elementText(value: number, dtype: string): string {
   if (Number.isNaN(value)) return 'nan';
   if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf';

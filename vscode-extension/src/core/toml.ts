@@ -1,5 +1,5 @@
-// Where things stand in gpuemu.toml: tables, keys and values with their positions, also in a file
-// that is being written and is no TOML at the moment. Judging the file is the tool's part.
+// Finds tables, keys and values in gpuemu.toml with their positions, even while the file is being edited
+// and is not valid TOML. The tool checks the file.
 
 export interface Span {
   /** Offsets into the text. */
@@ -10,15 +10,15 @@ export interface Span {
 export interface Entry {
   key: string;
   keySpan: Span;
-  /** From behind the `=` to the end of the value, without the comment; empty while missing. */
+  /** From after the `=` to the end of the value, without the comment; empty while missing. */
   valueSpan: Span;
   value: string;
 }
 
 export interface Table {
-  /** "ops", "kernels.artifact_checks"; "" for what stands before the first header. */
+  /** "ops", "kernels.artifact_checks"; "" for the part before the first header. */
   path: string;
-  /** Of several tables of one name, `[[ops]]`, the number of this one, from 0. */
+  /** The index among tables of the same name, `[[ops]]`, from 0. */
   index: number;
   isArray: boolean;
   headerSpan: Span;
@@ -27,7 +27,7 @@ export interface Table {
   entries: Entry[];
 }
 
-/** The end of the value that begins at `at`: strings, brackets and comments are understood. */
+/** The end of the value that begins at `at`; handles strings, brackets and comments. */
 function endOfValue(text: string, at: number): number {
   let depth = 0;
   let end = at;
@@ -42,7 +42,7 @@ function endOfValue(text: string, at: number): number {
       i = line - 1;
     } else if (c === '\n') {
       if (depth === 0) return end;
-      // A header on a line of its own: the bracket above was never closed.
+      // A header on a separate line means that the bracket above was never closed.
       if (/^\n[ \t]*\[\[?[\w.-]+\]\]?[ \t]*(#.*)?(\n|$)/.test(text.slice(i, i + 200))) return end;
     } else {
       if (c === '[' || c === '{') ++depth;
@@ -68,7 +68,7 @@ export function endOfString(text: string, at: number): number {
   return text.length;
 }
 
-// Blanks belong to one part alone: with two to choose from, a long run of them takes for ever.
+// Blanks may match in only one part of the expression; otherwise a long run of them would take far too long.
 const HEADER = /^[ \t]*(\[\[?)([^\]\n]*)(?:\]\]?[ \t]*(?:#.*)?)?$/;
 const KEY = /^([ \t]*)((?:"[^"\n]*"|'[^'\n]*'|[\w.-]+)+)([ \t]*)(=)?/;
 
@@ -136,14 +136,14 @@ function entryAt(text: string, at: number, line: string): Entry | undefined {
   };
 }
 
-/** The text of a value between quotes, or undefined for what is no string. */
+/** The text of a value between quotes; undefined if the value is no string. */
 export function stringOf(value: string): string | undefined {
   const match = /^(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)')$/.exec(value.trim());
   if (!match) return undefined;
   return match[2] ?? match[1]!.replace(/\\(["\\])/g, '$1');
 }
 
-/** Every string inside a value, with its position: those of a list, or the value itself. */
+/** Every string in a value, with its position: those of a list, or the value itself. */
 export function stringsIn(entry: Entry): { text: string; span: Span }[] {
   const found: { text: string; span: Span }[] = [];
   for (const match of entry.value.matchAll(/"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'/g)) {
@@ -169,7 +169,8 @@ export function tableNamed(tables: Table[], path: string, name: string): Table |
   return tables.find((one) => one.path === path && one.isArray && valueOf(one, 'name') === name);
 }
 
-/** Counts lines from 1. The text is read once: asked for each op of a long file, that is what takes time. */
+/** Returns a function that counts lines from 1. Reads the text only once, because counting again for
+ * each op of a long file would be slow. */
 export function lineCounter(text: string): (offset: number) => number {
   const breaks: number[] = [];
   for (let i = text.indexOf('\n'); i >= 0; i = text.indexOf('\n', i + 1)) breaks.push(i);

@@ -1,5 +1,5 @@
-// The rows of the Failures view: op, below it kind and line, below that the cases, newest first.
-// Rows below a row are made when it is opened: there may be ten thousand.
+// The rows of the Failures view: op, then kind and line, then the cases, newest first. Child rows are
+// created when a row is opened, because there may be ten thousand.
 
 import { shortenedFinding } from './problems';
 import { CaseResult } from './records';
@@ -12,7 +12,7 @@ export type Row =
   | { type: 'failure'; id: string; result: CaseResult }
   | { type: 'more'; id: string; count: number };
 
-/** Rows under one parent at most; a last row tells how many there are beside them. */
+/** Most rows under one parent; a last row gives the number of the others. */
 export const ROWS_MAX = 500;
 
 const baseName = (file: string): string => file.slice(file.lastIndexOf('/') + 1);
@@ -33,7 +33,7 @@ export function placeText(result: CaseResult): string {
   return finding?.file ? `${baseName(finding.file)}:${finding.line ?? 0}` : '';
 }
 
-/** `prefix` tells the rows of several folders apart. */
+/** `prefix` distinguishes the rows of several folders. */
 export function rowsOf(failures: CaseResult[], prefix = ''): Row[] {
   return [...groupBy(failures, (one) => one.op)].map(([op, ofOp]) => ({
     type: 'op', id: `${prefix}${op}`, op, count: ofOp.length,
@@ -61,7 +61,7 @@ function caseRows(failures: CaseResult[], prefix: string): Row[] {
 export const rowLabel = (result: CaseResult): string =>
   [result.dtype, ...Object.entries(result.dims).map(([name, size]) => `${name}=${size}`)].join(' ');
 
-/** What a screen reader says, and what scripts look for. */
+/** The label for screen readers, and for scripts. */
 export const rowAccessible = (result: CaseResult): string =>
   `${result.op} ${result.dtype}, ${kindOf(result)}, seed ${result.seed}`;
 

@@ -1,4 +1,4 @@
-// From reports to what the Testing view shows: a state for each item, and the sum of a run.
+// Converts reports for the Testing view: a state for each item, and the summary of a run.
 
 import { CaseResult, OpReport, RunReport } from './records';
 import { RunOutcome } from './stream';
@@ -59,23 +59,23 @@ export function failuresOf(report: RunReport | undefined): CaseResult[] {
   return (report?.ops ?? []).flatMap((op) => op.failures);
 }
 
-/** The first finding of a case, which is what a row shows. */
+/** The first finding of a case, shown in its row. */
 export const kindOf = (result: CaseResult): string => result.findings[0]?.kind ?? 'Unknown';
 
-/** Failures of one op, dtype and kind at one line: the editor shows them as one problem. */
+/** Identifies failures of one op, dtype and kind at one line, which are shown as one problem. */
 export const groupOf = (result: CaseResult): string => {
   const finding = result.findings[0];
   return `${result.op}\0${result.dtype}\0${kindOf(result)}\0${finding?.line ?? 0}\0${
     finding?.file ?? ''}`;
 };
 
-/** A value in as few digits as tell it apart. */
+/** A value with as few digits as identify it. */
 export function shown(value: number | undefined): string {
   if (value === undefined) return 'not finite';
   return Number.isFinite(value) ? String(Number(value.toPrecision(7))) : 'not finite';
 }
 
-/** Expected and actual for the editor's comparison of both, where the finding has them. */
+/** Expected and actual value for the editor's comparison, if the finding has them. */
 export function expectedAndActual(result: CaseResult): [string, string] | undefined {
   const one = result.findings.find(
     (finding) => finding.expected !== undefined || finding.actual !== undefined);
