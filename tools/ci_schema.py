@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/schemas/ci.schema.json, the form of `gpuemu ci --format json`: which members there are and which are always there
-from the tables of the protocol, what they hold from the Python records.
+"""Writes docs/schemas/ci.schema.json, the form of `gpuemu ci --format json`: the members, and which are
+always present, from the tables of the protocol; their types from the Python records.
 
   tools/ci_schema.py [--check]      --check: exit code 1 when the file is not what the tables say
 """
@@ -14,17 +14,17 @@ import typing
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FILE = ROOT / "docs/schemas/ci.schema.json"
 sys.path.insert(0, str(ROOT / "python"))
-# Python's name -> the wire's, where they differ.
+# Python's name -> the name in the protocol, if they differ.
 WIRE_NAMES = {"CiSummary": "CiRunSummary", "ArtifactDiffs": "ArtifactDiffSummary", "Finding": "ValidationFailure",
               "Comparison": "BaselineComparison", "Vote": "Disagreement", "VoteSide": "DisagreementSide"}  # fmt: skip
-# Members that Python leaves as they come: the wire's record.
+# Members that Python does not convert, with their record in the protocol.
 PLAIN = {("ValidationResult", "error_stats"): "ErrorStats", ("CiOp", "proof"): "Evidence"}
 UNSIGNED = {"type": "integer", "minimum": 0}
 NUMBER = {"type": "number"}
 TEXT = {"type": "string"}
 DIGITS = {"type": "string", "pattern": "^[0-9]+$"}
 COUNTS = {"type": "object", "additionalProperties": UNSIGNED}
-# What those records hold; Python has no classes for them.
+# The members of those records, for which Python has no classes.
 PLAIN_TYPES = {
     "ErrorStats": {name: {"type": ["number", "null"]} for name in ("max_abs", "mean_abs", "p50_abs", "p90_abs", "p99_abs", "max_rel",
                                                                 "mean_rel", "mean_ulp", "mean_signed_ulp")}
@@ -32,19 +32,20 @@ PLAIN_TYPES = {
     "Evidence": {"dtype": TEXT, "judged": UNSIGNED, "telling": UNSIGNED, "exact": UNSIGNED, "trivial": COUNTS, "strategies": COUNTS,
               "failure_limit": {"type": ["number", "null"]}, "up_to": COUNTS, "largest": COUNTS},
 }  # fmt: skip
-# Sent in pieces of a run alone, which no report shows.
+# Sent only in pieces of a run, which no report shows.
 LEFT_OUT = {"Evidence": {"counts"}}
 # Signed integers; all others count something.
 SIGNED = {"timestamp", "index", "register_delta", "spill_delta", "local_memory_delta", "instruction_delta", "shape", "strides", "dims", "input_strides"}
 
 
 def is_seed(member):
-    """The command line writes these as text too: JavaScript's numbers are too short for them."""
+    """The command line also writes these as text, because JavaScript's numbers cannot hold them."""
     return member == "seed" or member.endswith("_seed")
 
 
 def wire_tables():
-    """Record -> member -> how it is written: required, optional (may be missing when read), extra (left out when empty), diff."""
+    """Returns record -> member -> presence: required, optional (may be missing when read), extra (left
+    out when empty), diff."""
     records = json.loads((ROOT / "docs/reference/protocol.json").read_text())["records"]
     return {name: {member["name"]: member["presence"] for member in one["members"]} for name, one in records.items()}
 
@@ -73,7 +74,7 @@ class Schema:
     def of_record(self, cls):
         name = WIRE_NAMES.get(cls.__name__, cls.__name__)
         if name not in self.definitions:
-            self.definitions[name] = {}  # For a record that holds itself.
+            self.definitions[name] = {}  # For a record that contains itself.
             hints = typing.get_type_hints(cls)
             members = {}
             for member in self.tables[name]:

@@ -3,8 +3,9 @@
 
     python3 tools/cpp_tests.py BUILD --junit FILE [--label LABEL]... [--without LABEL]... [--jobs N]
 
-ctest starts a program once for each test in it, which takes longer than most tests. This starts each GoogleTest program once and
-leaves the other tests to ctest. --label and --without choose tests by their labels. Ends with 1 when a test failed.
+ctest starts a program once for each of its tests, which takes longer than most tests. This starts each
+GoogleTest program only once and leaves the other tests to ctest. --label and --without select tests by
+their labels. Exits with 1 when a test failed.
 """
 import argparse
 import collections
@@ -18,9 +19,10 @@ import sys
 import tempfile
 import xml.etree.ElementTree as tree
 
-LIMIT_S = 600  # For one program; ctest's own limit of each test does not apply here.
-SHOWN = 40  # Lines of what a program said that ended without a result.
-DISCOVERED = "--gtest_also_run_disabled_tests"  # What gtest_discover_tests gives to each test that it makes of a program.
+LIMIT_S = 600  # Limit for one program; ctest's own limit for each test does not apply here.
+SHOWN = 40  # Lines shown of the output of a program that ended without a result.
+# gtest_discover_tests passes this option to each test that it creates from a program.
+DISCOVERED = "--gtest_also_run_disabled_tests"
 
 
 def tests_of(build, labels, without):
@@ -33,7 +35,7 @@ def tests_of(build, labels, without):
 
 
 def without_result(program, why, said):
-    """A suite with the one failure of a program that wrote no result."""
+    """Returns a suite with one failure, for a program that wrote no result."""
     running = re.findall(r"^\[ RUN      \] (\S+)", said, re.M)
     suite = tree.Element("testsuite", name=program)
     case = tree.SubElement(suite, "testcase", classname=program, name=running[-1] if running else "start")

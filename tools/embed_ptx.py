@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes a C++ source of a kernel's PTX, packed: PTX is ten megabytes of text of which an eighth is left, in every program.
+"""Writes a kernel's PTX as a compressed C++ source: PTX is ten megabytes of text in every program,
+compressed an eighth of that.
 
     python3 tools/embed_ptx.py NAME FILE PTX OUT      FILE: the kernel's source, relative to the project; run in the project's root
 """
@@ -9,7 +10,8 @@ import zlib
 
 
 def literals(data, width=60):
-    """Octal with three digits: what follows an escape cannot be taken for a part of it."""
+    """Uses octal escapes of three digits, because a following digit cannot be taken for a part of
+    them."""
     for at in range(0, len(data), width):
         yield '    "' + "".join(f"\\{byte:03o}" for byte in data[at:at + width]) + '"'
 
@@ -32,7 +34,7 @@ const BuiltinKernel k_{name} = {{"{name}", "{file}", {{kPacked, sizeof(kPacked) 
 
 def main():
     name, file, ptx, out = sys.argv[1:]
-    # The PTX must not depend on where it was built.
+    # The PTX must not depend on the folder of the build.
     text = pathlib.Path(ptx).read_bytes().replace(f"{pathlib.Path.cwd()}/".encode(), b"")
     pathlib.Path(out).write_text(source_text(name, file, text))
 

@@ -2,7 +2,7 @@
 """Reads the JUnit files of ctest and pytest for the scripts.
 
     python3 tools/junit.py count FILE                 passed and failed, as two numbers
-    python3 tools/junit.py failures|skipped FILE...   the failing tests and what they said; what this machine could not run, and why
+    python3 tools/junit.py failures|skipped FILE...   failing tests with messages; tests that could not run, and why
     python3 tools/junit.py slowest FILE...            the ten slowest tests, and the time of all of them
 """
 import collections
@@ -25,7 +25,7 @@ def name_of(case):
 
 
 def is_skipped(case):
-    # ctest says "notrun" and "disabled" in an attribute.
+    # ctest reports "notrun" and "disabled" in an attribute.
     return case.find("skipped") is not None or case.get("status") in ("notrun", "disabled")
 
 
@@ -34,7 +34,7 @@ def faults_of(case):
 
 
 def count(path):
-    """A file that has no test, or cannot be read, is one failure."""
+    """A file that has no tests or cannot be read counts as one failure."""
     cases = cases_of(path)
     bad = sum(bool(faults_of(case)) for case in cases)
     skipped = sum(is_skipped(case) and not faults_of(case) for case in cases)
@@ -51,7 +51,7 @@ def failures(paths):
 
 
 def skipped(paths):
-    """Those of scripts/nightly.sh are not meant to run."""
+    """Those of scripts/nightly.sh are skipped on purpose."""
     reasons = collections.defaultdict(list)
     for case in (case for path in paths for case in cases_of(path)):
         for element in case.findall("skipped"):

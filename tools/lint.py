@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs clang-tidy over every source of ours that is no test and remembers what was clean.
+"""Runs clang-tidy on all of our sources except tests, and remembers which were clean.
 
 usage: tools/lint.py [--build build/release] [--quick | --analyze] [--jobs N] [file ...]
-  --quick     names, sizes, moves and what is unused: a third of the time; CI does it
-  --analyze   also the static analyzer (clang-analyzer-*), which takes ten times as long; nightly does it
-A file is clean as long as it, the headers of ours that it includes, .clang-tidy and clang-tidy stay the
-same. Files of one folder are read as one translation unit, because reading the headers takes most of the time; those
-that declare the same name as another of the unit go into the next. Exit 1 when something was found, 3 when clang-tidy-19 or the compilation database is missing.
+  --quick     checks names, sizes, moves and unused code: a third of the time; used by CI
+  --analyze   also runs the static analyzer (clang-analyzer-*), which takes ten times as long; nightly only
+A file stays clean until the file, our headers that it includes, .clang-tidy or clang-tidy changes. Files
+of one folder are read as one translation unit, because reading the headers takes most of the time; files
+that declare the same names go to different units. Exit code 1 when something was found, 3 when
+clang-tidy-19 or the compilation database is missing.
 """
 import argparse
 import concurrent.futures
@@ -23,7 +24,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TOOL = "clang-tidy-19"
-UNIT_MOST = 12  # Files of one unit: more clash more often.
+UNIT_MOST = 12  # Most files of one unit, because larger ones have more clashes.
 QUICK = ("-*,readability-identifier-naming,readability-function-size,readability-else-after-return,"
          "bugprone-use-after-move,bugprone-infinite-loop,misc-unused-parameters,misc-unused-alias-decls,"
          "modernize-use-override,modernize-use-nullptr,readability-braces-around-statements,"
@@ -32,14 +33,15 @@ QUICK = ("-*,readability-identifier-naming,readability-function-size,readability
 
 
 def together(path):
-    """The sources that are compiled as one in `path`, a file that GPUEMU_UNITY made; else `path` itself."""
+    """Returns the sources compiled together in `path`, a file made by GPUEMU_UNITY; otherwise `path`
+    itself."""
     if path.parent.name != "Unity" or not path.exists():
         return [path]
     return [pathlib.Path(name) for name in re.findall(r'^#include "(.+)"$', path.read_text(), re.M)]
 
 
 def dependencies(build):
-    """Source -> the files of ours that it includes, as ninja recorded them when it built."""
+    """Returns source -> our files that it includes, as recorded by ninja during the build."""
     found, current = {}, []
     text = subprocess.run(["ninja", "-C", str(build), "-t", "deps"], capture_output=True, text=True).stdout
     for line in text.splitlines():
@@ -75,8 +77,8 @@ def sources_of(build, named):
 
 
 def exceptions_of(folder):
-    """What the .clang-tidy of a folder and those above it switch off: --checks on the command line
-    would undo it."""
+    """Returns the checks that the .clang-tidy of a folder and of its parents switch off; --checks on the
+    command line would switch them on again."""
     words = []
     for above in (folder, *folder.parents):
         own = above / ".clang-tidy"
@@ -88,7 +90,7 @@ def exceptions_of(folder):
 
 
 def without_precompiled(words):
-    """Clang reads neither GCC's precompiled headers nor the names of all its warnings."""
+    """Removes options that Clang does not know: GCC's precompiled headers and some of its warnings."""
     kept = [word for word in words if word not in ("-Winvalid-pch", "-fpch-preprocess")]
     while "-include" in kept and kept[kept.index("-include") + 1].endswith("cmake_pch.hxx"):
         at = kept.index("-include")
@@ -97,7 +99,8 @@ def without_precompiled(words):
 
 
 def flags_of(build):
-    """Source -> the compiler's flags, without compiler, source and output; of several compilations the first."""
+    """Returns source -> the compiler's flags, without compiler, source and output; for several
+    compilations, those of the first."""
     found = {}
     for entry in json.loads((build / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
@@ -111,8 +114,8 @@ def flags_of(build):
 
 
 def unit_of(scratch, folder, name, sources):
-    """The path of what is read: the source itself when there is one, else a unit of all in a mirrored folder, where
-    clang-tidy meets copies of the .clang-tidy files that hold for these sources."""
+    """Returns the path of the file to read: a single source itself, otherwise a unit of all sources in a
+    mirrored folder, where clang-tidy finds copies of their .clang-tidy files."""
     if len(sources) == 1:
         return sources[0]
     home = scratch / folder.relative_to(ROOT)
@@ -135,7 +138,8 @@ def lint(build, read, flags, off, checks):
 
 
 def lint_together(build, scratch, name, folder, sources, flags, checks):
-    """The sources that are clean, and what was found in the others. All are of one folder and have the same flags."""
+    """Returns the sources that are clean, and what was found in the others. All are of one folder and
+    have the same flags."""
     clean, said = [], []
     waiting = [list(sources)]
     while waiting:
@@ -146,10 +150,10 @@ def lint_together(build, scratch, name, folder, sources, flags, checks):
         elif len(group) > 1 and "[clang-diagnostic-error" in output:
             at_fault = set(re.findall(r"^(/[^:]+):\d+:\d+: error: .*\[clang-diagnostic-error", output, re.M))
             clashing = [source for source in group if str(source) in at_fault]
-            if len(clashing) in (0, len(group)):  # No source of these explains it alone.
+            if len(clashing) in (0, len(group)):  # No single source explains the clash.
                 clashing = group[1:]
             waiting += [clashing, [source for source in group if source not in clashing]]
-        elif len(group) > 1:  # Which of them are clean is known only from each by itself.
+        elif len(group) > 1:  # Only separate runs show which of them are clean.
             waiting += [[source] for source in group]
         else:
             said.append(output)
@@ -157,7 +161,8 @@ def lint_together(build, scratch, name, folder, sources, flags, checks):
 
 
 def names_in(source):
-    """What the file declares at the left margin, roughly: two files with a name in common are seldom one unit."""
+    """Returns roughly the names declared at the left margin: files that share a name are rarely put in
+    one unit."""
     text = source.read_text()
     return set(re.findall(r"^(?:struct|class|enum class|enum|using) (\w+)", text, re.M)
                + re.findall(r"^[A-Za-z_][^\n(=;]*?[ &*>](\w+)\(", text, re.M)
@@ -165,7 +170,8 @@ def names_in(source):
 
 
 def batches(todo, flags):
-    """[(folder, sources)]: of one folder and the same flags, without names in common, at most UNIT_MOST."""
+    """Returns [(folder, sources)]: sources of one folder with the same flags, without common names, at
+    most UNIT_MOST."""
     bins = {}
     for source in todo:
         names = names_in(source)

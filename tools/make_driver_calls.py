@@ -41,7 +41,7 @@ FOOT = "// clang-format on\n"
 
 
 def declared(*definitions):
-    """The symbols that the headers declare when compiled with these -D options."""
+    """Returns the symbols that the headers declare when compiled with these -D options."""
     text = subprocess.run(["gcc", "-E", "-P", "-x", "c", "-I", str(INCLUDE), *definitions, "-"], capture_output=True,
                           input="#include <cuda.h>\n#include <cudaProfiler.h>\n", text=True, check=True).stdout
     return set(re.findall(r"CUresult\s+(cu\w+)\s*\(", text))

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes runtime/fidelity/forms.def, the instruction forms that tests compare: python3 tools/make_fidelity.py [--check]
+"""Writes runtime/fidelity/forms.def, the instruction forms that tests compare: python3
+tools/make_fidelity.py [--check]
 
-Recorded are the forms whose answers of a GPU the conformance suite compares (tests/conformance/chip_*.def), tested
-those that it compares with the definitions of tests/ptx/isa (tests/ptx/rows). --check writes nothing and ends with 1
-when the file is not what it would write.
+"Recorded" are the forms that the conformance suite compares with results of a GPU
+(tests/conformance/chip_*.def), "tested" those that are compared with the definitions of tests/ptx/isa
+(tests/ptx/rows). --check writes nothing and exits with 1 when the file is outdated.
 """
 import argparse
 import pathlib
@@ -28,7 +29,7 @@ INSTRUCTION = re.compile(r"^[a-z][a-z0-9]*(\.[\w:]+)*(?=[\s(]|$)")
 
 
 def instructions(text):
-    """The forms in a piece of PTX: what stands before the operands."""
+    """Yields the instruction forms in a piece of PTX: the text before the operands."""
     for statement in re.split(r"[;{}]", re.sub(r"\{[%\w, ]*\}", "v", text)):
         statement = LABEL.sub("", statement.strip())
         found = INSTRUCTION.match(GUARD.sub("", statement))
@@ -37,7 +38,8 @@ def instructions(text):
 
 
 def chip_of(path):
-    """The architecture and the name of the GPU whose answers a table has, from its first comment."""
+    """Returns the architecture and the name of the GPU that a table's results come from, read from its
+    first comment."""
     found = CHIP.search(path.read_text())
     if not found:
         sys.exit(f"{path}: the first comment does not say 'what an NVIDIA ... (sm_NN': it names the GPU that answered")
@@ -45,7 +47,7 @@ def chip_of(path):
 
 
 def recorded(root):
-    """The architecture of each recorded form, and the names of the GPUs."""
+    """Returns the architecture of each recorded form, and the names of the GPUs."""
     forms, chips = {}, {}
     path = root / "tests/conformance/chip_forms.def"
     sm, name = chip_of(path)
@@ -67,7 +69,7 @@ def recorded(root):
 
 
 def tested(root):
-    """The forms of the rows. A row without a text has the instruction as its name."""
+    """Returns the forms of the rows. A row without a text has the instruction as its name."""
     forms, paths = set(), sorted((root / "tests/ptx/rows").glob("*.ptxt"))
     if not paths:
         sys.exit("tests/ptx/rows has no files; write them with tests/ptx/make_rows.py")

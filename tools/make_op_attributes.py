@@ -26,7 +26,7 @@ def literal(field):
 
 def packer(op):
     fields = op["attributes"]["fields"]
-    # What has no default comes first, as Python wants it.
+    # Python requires arguments without a default to come first.
     ordered = [f for f in fields if f["default"] is None] + [f for f in fields if f["default"] is not None]
     params = ", ".join(f"{f['name']}: {hint(f)}" + ("" if f["default"] is None else f" = {literal(f)}") for f in ordered)
     lines = [f"def {op['name']}({params}) -> tuple[int, bytes]:", f'    """{op["summary"]}', ""]

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what follows from the tables of the wire protocol, common/protocol/tables/requests.def and its neighbours (TABLES).
+"""Writes the files generated from the tables of the protocol, common/protocol/tables/requests.def and
+the others in TABLES.
 
 usage: tools/make_protocol.py [--check]
 Writes the C++ structs of X.def to X.gen.h, their member lists to fields_X.gen.h, the names of enumerations to

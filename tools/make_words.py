@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what follows from the tables of words that C++, Python and the pages share.
+"""Writes the files generated from the tables of words that C++, Python and the documentation share.
 
 usage: tools/make_words.py [--check]
 Reads common/config/{strategies,memory_layouts,error_scales,invariants}.def and common/numeric/dtype.def, which the compiler includes, too.
@@ -27,7 +27,7 @@ def rows_of(path, macro):
 
 
 def names(values):
-    """A tuple of Python over lines of 120 characters."""
+    """Returns a Python tuple on lines of 120 characters."""
     body = textwrap.wrap(", ".join(f'"{value}"' for value in values), 116, break_on_hyphens=False)
     return "(\n" + "".join(f"    {line}\n" for line in body[:-1]) + f"    {body[-1]},\n)  # fmt: skip\n"
 
@@ -63,7 +63,7 @@ def table(header, rows):
 
 
 def grouped(rows):
-    """Rows of the same description as one, in the place of the first."""
+    """Combines rows with the same description, at the position of the first."""
     found = {}
     for _, name, description in rows:
         found.setdefault(description, []).append(name)

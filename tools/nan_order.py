@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Which NaN a device passes on when two operands are NaN: the same PTX with its operands in either order, on the emulator and, where one
-answers, on a GPU.
+"""Shows which NaN a device propagates when two operands are NaN: runs the same PTX with its operands in
+either order, on the emulator and, if one answers, on a GPU.
 
     GPUEMU_LIBRARY=BUILD/lib/gpuemu/libgpuemu.so.1 python3 tools/nan_order.py     what each device gives
     python3 tools/nan_order.py --sass                                             what ptxas makes of it (needs ptxas and nvdisasm)
 
-A device whose rule is the place of an operand gives another NaN for add_ab than for add_ba; one whose rule is the value gives the same.
-If the SASS has the operands in another order than the PTX, the place is that in the SASS.
+A device that chooses by the position of an operand gives different NaNs for add_ab and add_ba; one that
+chooses by the value gives the same. If the SASS orders the operands differently from the PTX, the
+position is that in the SASS.
 """
 import argparse
 import pathlib
@@ -56,7 +57,7 @@ PTX = HEAD + "".join(ENTRY.format(name=name, op=op) for name, op in OPS.items())
 
 
 def results(device):
-    """Bits by op, in the order of CASES."""
+    """Returns bits by op, in the order of CASES."""
     from gpuemu import runtime
 
     rows = [np.array([PATTERNS[case[side]] for case in CASES], np.uint64) for side in range(3)]
@@ -88,7 +89,8 @@ def run():
 
 
 def sass():
-    """What ptxas makes for an H100: the operands of each double instruction, and which register each was loaded from."""
+    """Prints the code that ptxas makes for an H100: the operands of each double instruction, and the
+    register from which each was loaded."""
     ptxas, disassembler = shutil.which("ptxas"), shutil.which("nvdisasm") or next(map(str, ROOT.glob("build/cuda/**/nvdisasm")), None)
     if ptxas is None or disassembler is None:
         sys.exit("nan_order: --sass needs ptxas and nvdisasm")

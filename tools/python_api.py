@@ -13,7 +13,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs/reference/python-api.md"
 sys.path.insert(0, str(ROOT / "python"))
-# The modules in the order of the page; None: what the package itself exports.
+# The modules in the order of the page; None: everything that the package itself exports.
 MODULES = [("gpuemu", None),
            ("gpuemu.replies", ["ExplainResult", "ExplainedStep", "ExplainedValue", "StoredCase", "ExportedCase", "KernelCoverage", "Calibration",
                                "MutationReport", "Mutant", "KernelComparison", "BoundsReport", "LaunchBounds", "AccessBounds"]),
@@ -28,12 +28,12 @@ MODULES = [("gpuemu", None),
            ("gpuemu.runtime", None),
            ("gpuemu.frameworks.base", ["FrameworkAdapter", "GradientChecker", "GradientReport"])]
 
-# Modules whose classes are parts of one that users know.
+# Modules whose classes are bases of classes that users know.
 PARTS = {"gpuemu.client.extras", "gpuemu.runtime.allocations", "gpuemu.runtime.device_calls"}
 
 
 class Raw(str):
-    """Printed without quotes."""
+    """A value that is printed without quotes."""
 
     def __repr__(self):
         return str(self)
@@ -50,12 +50,13 @@ def signature(value):
 
     shown = [one.replace(annotation=plain(one.annotation)) for one in found.parameters.values()]
     said = str(found.replace(parameters=shown, return_annotation=plain(found.return_annotation)))
-    # What is printed with its address would differ in every run.
+    # A value printed with its address would differ in every run.
     return re.sub(r"<function (\w+) at 0x\w+>", r"\1", said).replace("gpuemu.records.", "").replace("gpuemu.", "")
 
 
 def members(cls):
-    """Public methods and properties that the class itself defines and documents or takes from a class of ours."""
+    """Yields public methods and properties that the class itself defines and documents, or inherits from
+    one of our classes."""
     extras = [base for base in cls.__mro__[1:] if base.__module__ in PARTS]
     for name, value in (pair for one in [*extras, cls] for pair in vars(one).items()):
         if name.startswith("_"):
@@ -68,7 +69,7 @@ def members(cls):
 
 
 def described(name, value):
-    """The lines of one name."""
+    """Returns the lines of one name."""
     own = not inspect.isclass(value) or dataclasses.is_dataclass(value) or "__init__" in vars(value)
     lines = [f"### {name}", "", f"`{name}{signature(value) if own else ''}`", ""]
     text = inspect.getdoc(value)

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Moves files to their folders as tools/rehome.tsv says and rewrites every mention of the old paths.
+"""Moves files to their folders as listed in tools/rehome.tsv and rewrites every mention of the old
+paths.
 
 usage: tools/rehome.py [--dry-run]
-A row of the table is an old and a new path: a folder with a "/" at its end, or a file without its extension, whose
-test moves along. Can be run again, and on a branch that began before the move: then only what is left is changed.
-Lists of sources in CMakeLists.txt are not changed; targets that are named after a folder are.
+A row of the table has an old and a new path: a folder with a "/" at its end, or a file without its
+extension, whose test moves along. Can be run again, and on a branch that began before the move: then it
+changes only what remains. Lists of sources in CMakeLists.txt are not changed; targets named after a
+folder are.
 """
 import argparse
 import pathlib
@@ -35,7 +37,7 @@ def new_path(path, folders, files):
 
 
 def rewriter(folders, files):
-    """One pass over a text, so that nothing is renamed twice."""
+    """Returns a function that rewrites a text in one pass, so that nothing is renamed twice."""
     changes = {rf"{re.escape(old)}(?=(?:_test)?\.{SOURCES})": new for old, new in files.items()}
     changes |= {rf"{re.escape(old.rstrip('/'))}(?![\w-])": new.rstrip("/") for old, new in folders.items()}
     targets = {old.rstrip("/").replace("/", "_"): new.rstrip("/").replace("/", "_") for old, new in folders.items()}

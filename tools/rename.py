@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Gives names of the code their new spelling as tools/rename.tsv says, and moves the files that are named after them.
+"""Renames names in the code as listed in tools/rename.tsv, and moves the files that are named after
+them.
 
 usage: tools/rename.py
-A row of the table is an old name, a new name and the folders or files in which the old one has that meaning, separated by
-tabs. A name with a "/" is a file without its extension, whose test moves along. A name that begins with "." is a member, which
-changes only where it stands behind "." or "->". Names inside string literals stay: they are words of the wire or of messages.
-Can be run again, and on a branch that began before the change: then only what is left is changed.
-Lists of sources in CMakeLists.txt are rewritten but not sorted; run clang-format afterwards.
+A row of the table has an old name, a new name and the folders or files in which the old one has that
+meaning, separated by tabs. A name with a "/" is a file without its extension, whose test moves along. A
+name that begins with "." is a member, which changes only after "." or "->". Names in string literals are
+kept: they are words of the protocol or of messages. Can be run again, and on a branch that began before
+the change: then it changes only what remains. Lists of sources in CMakeLists.txt are rewritten but not
+sorted; run clang-format afterwards.
 """
 import pathlib
 import re
@@ -14,7 +16,8 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SOURCES = (".h", ".cc", ".inc", ".cu", ".cuh", ".def")
-# What keeps its words: literals, and in tables of the protocol the names of the wire and of Python.
+# Text that is not changed: literals, and in tables of the protocol the names in the protocol and in
+# Python.
 KEPT = re.compile(r'("(?:[^"\\\n]|\\.)*"|\b(?:python|as)=\S+)')
 
 
@@ -47,7 +50,8 @@ def is_within(path, folders):
 
 
 def rename_words(path, rows):
-    """The text of a source with every name of its folder in the new spelling; all at once, so that nothing changes twice."""
+    """Returns the text of a source with all names of its folder renamed in one pass, so that nothing
+    changes twice."""
     text = (ROOT / path).read_text()
     mine = [(old, new) for old, new, folders in rows if is_within(path, folders)]
     if not mine:
@@ -62,7 +66,8 @@ def rename_words(path, rows):
 
 
 def rename_paths(path, files):
-    """Mentions of the moved files, by path anywhere and by their bare name in the CMakeLists.txt beside them."""
+    """Rewrites mentions of the moved files, by path anywhere and by their plain name in the
+    CMakeLists.txt beside them."""
     try:
         text = changed = (ROOT / path).read_text()
     except UnicodeDecodeError:

@@ -3,9 +3,10 @@
 
     tools/same_bits.py --never never/*.json --always always/*.json [--because SUBJECT=REASON ...] >docs/internals/same-bits.md
 
-The files are those of gpuemu-fidelity --json, of runs with --contraction never and always; several files are parts of one run.
-A difference has a reason: that it is gone without contraction, that NaNs differ in their bits, or one given with --because.
-Without a reason for each difference nothing is written. Exit code 1 then.
+The files are written by gpuemu-fidelity --json, in runs with --contraction never and always; several
+files are parts of one run. Each difference needs a reason: it disappears without contraction, only the
+bits of NaNs differ, or one is given with --because. If a reason is missing, nothing is written and the
+exit code is 1.
 """
 import argparse
 import collections
@@ -21,7 +22,7 @@ NAN = "bits of NaN"
 
 
 class Wrong(Exception):
-    """What the user has to mend."""
+    """An error that the user has to correct."""
 
 
 class Run:
@@ -44,7 +45,7 @@ class Run:
             self.subjects.update(subjects)
 
     def counts(self, name):
-        """(elements, identical) of all outputs."""
+        """Returns (elements, identical) of all outputs."""
         outputs = self.subjects[name]["outputs"]
         return sum(o["elements"] for o in outputs), sum(o["identical"] for o in outputs)
 
@@ -54,7 +55,7 @@ class Run:
 
 
 def share(elements, identical):
-    """Never rounded up to 100 %."""
+    """Returns the share as text, never rounded up to 100 %."""
     if elements == identical:
         return "100 %"
     return f"{min(100 * identical / elements, 99.999):.3f} %"
@@ -66,7 +67,7 @@ def split(name):
 
 
 def reason(name, run, never, because):
-    """Why a subject differs in a run."""
+    """Returns why a subject differs in a run."""
     if name in because:
         return because[name]
     subject = run.subjects[name]
@@ -82,7 +83,7 @@ def reason(name, run, never, because):
 
 
 def table(dtypes, never, always):
-    """One row for each op, a cell for each dtype."""
+    """Returns one row for each op, with a cell for each dtype."""
     rows = collections.defaultdict(dict)
     for name in never.subjects:
         op, dtype = split(name)

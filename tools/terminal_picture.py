@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws what a command printed as SVG, as a terminal shows it.
+"""Draws the output of a command as SVG, as a terminal shows it.
 
     gpuemu top --once | python3 tools/terminal_picture.py docs/images/top.svg --command "gpuemu top"
 """
@@ -7,11 +7,12 @@ import argparse
 import sys
 from html import escape
 
-FONT, LINE, PADDING, CHARACTER = 13, 18, 14, 7.83  # A character of a monospaced font is 0.602 of its size wide.
+# A character of a monospaced font is 0.602 of its size wide.
+FONT, LINE, PADDING, CHARACTER = 13, 18, 14, 7.83
 
 
 def draw(text, command=""):
-    """One <text> for each line; spaces keep their width."""
+    """Draws one <text> for each line; spaces keep their width."""
     lines = ([f"$ {command}"] if command else []) + text.expandtabs().rstrip("\n").split("\n")
     width = round(2 * PADDING + CHARACTER * max(map(len, lines)))
     height = 2 * PADDING + LINE * len(lines)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks of the structure that no other tool makes: layering, third parties, lengths, banned calls and words.
+"""Checks the structure where no other tool does: layering, third parties, lengths, banned calls and
+words.
 
 usage: tools/tidy.py [--map]
-Run from anywhere; prints one line per offence and exits with 1 when there is one. --map prints every folder with the
-sentence that its CMakeLists.txt begins with, lowest level first.
+Run from anywhere; prints one line per offence and exits with 1 if there is one. --map prints every
+folder with the first sentence of its CMakeLists.txt, lowest level first.
 """
 import pathlib
 import re
@@ -17,7 +18,7 @@ FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings",
 LINES_MAX = 500
 # Such a comment cannot be understood without the line above.
 OPENS_WITH_OF = re.compile(r"(?:^|\s)//[/!]?<? ?Of\b")
-COLUMNS_MAX = 100  # Also of string literals, which clang-format does not break.
+COLUMNS_MAX = 100  # Applies to string literals, too, which clang-format does not break.
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
     r"<nng/": {"common/transport", "bench"},
@@ -40,11 +41,11 @@ BANNED = {
 BANNED_IN_PRODUCT = {
     r'\bbackend\w* *[!=]= *"(cuda|emulator|null)"': "ask for the trait that makes the difference: runtime/device/device_traits.h",
 }
-# Spellings of PTX instructions that are words of other lists too: operations of atomics and of predicates, which are
-# modifiers; kinds of findings; classes of instructions and of accesses; policies.
+# Spellings of PTX instructions that are words of other lists, too: operations of atomics and of
+# predicates, which are modifiers; kinds of findings; classes of instructions and of accesses; policies.
 OTHER_WORDS = {"add", "and", "barrier", "call", "match", "max", "mbarrier", "min", "or", "trap", "xor"}
 
-# Words that no message uses, and what it says instead. A message is a literal of four words or more.
+# Words that messages must not use, and their replacements. A message is a literal of four words or more.
 BANNED_IN_MESSAGES = {
     r"\b(is|are) no (?!longer\b|more\b)[a-z]": "is not a, does not exist",
     r"\b(to be|are|was|be) had\b": "available, found",
@@ -72,7 +73,7 @@ MESSAGE_WORDS = 4
 
 
 def libraries():
-    """Folder -> (library, allowed folders in code, allowed folders in tests)."""
+    """Returns folder -> (library, allowed folders in code, allowed folders in tests)."""
     named, found = {}, {}
     for cmake in sorted(path for top in FOLDERS for path in (ROOT / top).rglob("CMakeLists.txt")):
         folder = str(cmake.parent.relative_to(ROOT))
@@ -89,7 +90,7 @@ def libraries():
 
 
 def closure(named, found, folder, seen=None):
-    """Every folder that `folder` reaches through DEPS."""
+    """Returns every folder that `folder` reaches through DEPS."""
     seen = set() if seen is None else seen
     for name in found[folder][1]:
         below = named.get(name)
@@ -121,7 +122,7 @@ def check_layers(named, found, report):
 
 
 def check_houses(named, found, report):
-    """The folders at the top include each other in one direction only."""
+    """Checks that top-level folders include each other in one direction only."""
     above = {}
     for folder, (name, deps, _) in found.items():
         house = folder.split("/")[0]
@@ -135,7 +136,7 @@ def check_houses(named, found, report):
 
 
 def sentence_of(folder):
-    """What the CMakeLists.txt of a folder says first, or ""."""
+    """Returns the first comment of a folder's CMakeLists.txt, or ""."""
     first = (ROOT / folder / "CMakeLists.txt").read_text().splitlines()[0]
     return first.removeprefix("# ") if first.startswith("# ") else ""
 
@@ -173,7 +174,7 @@ def check_sources(report):
                     if re.search(r"#include " + pattern, line) and folder not in folders \
                             and not path.stem.endswith("_test"):
                         report(f"{where}:{number}: {pattern} is included only by {sorted(folders)}")
-                # CUDA sources are written as a user would, and a line of a literal is text.
+                # CUDA sources are written as by a user, and a line of a literal is text.
                 banned = BANNED if top in ("bench", "tests") or path.stem.endswith("_test") else BANNED | BANNED_IN_PRODUCT
                 for pattern, instead in banned.items() if not is_text(path, line) else ():
                     if re.search(pattern, line):
@@ -181,7 +182,7 @@ def check_sources(report):
 
 
 def check_extension(report):
-    """What is written in TypeScript: lengths, and no editor where tests run without one."""
+    """Checks TypeScript: lengths, and no use of the editor in code that tests run without it."""
     top = ROOT / "vscode-extension"
     for path in sorted(path for folder in ("src", "test") for path in (top / folder).rglob("*.ts")):
         where, lines = path.relative_to(ROOT), path.read_text().splitlines()
@@ -195,8 +196,8 @@ def check_extension(report):
 
 
 def check_instructions(found, report):
-    """runtime/ptx/isa/instructions.def is the only list of PTX instructions: who asks which one an instruction is compares
-    opcodes or asks for a trait."""
+    """Checks that runtime/ptx/isa/instructions.def is the only list of PTX instructions: other code
+    compares opcodes or queries a trait."""
     home = "runtime/ptx/isa"
     table = (ROOT / home / "instructions.def").read_text()
     spellings = set(re.findall(r'^INSTRUCTION\(\w+, "(\w+)"', table, re.M)) - OTHER_WORDS
@@ -209,7 +210,7 @@ def check_instructions(found, report):
             if path.suffix not in (".h", ".cc", ".inc") or path.stem.endswith(("_test", "_fixture")):
                 continue
             for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
-                # has("mma") asks for a modifier; "mov" + types is the key of a row of the handlers.
+                # has("mma") queries a modifier; "mov" + types is the key of a row of the handlers.
                 words = re.findall(r'(?<!\bhas\()"(\w+)"(?! \+)', line.split("//")[0])
                 for word in spellings.intersection(words):
                     report(f'{path.relative_to(ROOT)}:{number}: "{word}" is an instruction: compare Opcode::'
@@ -217,7 +218,7 @@ def check_instructions(found, report):
 
 
 def messages_of(lines):
-    """(line number, text) of the messages in C++ lines; literals that follow each other are one."""
+    """Yields (line number, text) of the messages in C++ lines; adjacent literals are joined."""
     joined, first = "", 0
     for number, line in enumerate([*lines, ""], 1):
         literals = [] if line.lstrip().startswith(("//", "#")) else re.findall(r'"((?:[^"\\]|\\.)*)"', line)
@@ -243,7 +244,7 @@ def check_messages(report):
 
 
 def check_test_names(report):
-    """pytest takes files of one name for one module."""
+    """Checks that names are unique, because pytest takes files of one name for one module."""
     seen = {}
     for folder in ("python/tests", "tests"):
         for path in sorted((ROOT / folder).rglob("test_*.py")):
@@ -253,7 +254,7 @@ def check_test_names(report):
 
 
 def check_protocol(report):
-    """What is made from the tables of the protocol is what they say."""
+    """Checks that the files generated from the tables of the protocol are current."""
     made = subprocess.run([sys.executable, ROOT / "tools/make_protocol.py", "--check"], capture_output=True, text=True)
     for line in (made.stdout + made.stderr).splitlines():
         report(line)

@@ -17,7 +17,7 @@ TICKS = 8
 
 
 def events_of(trace):
-    """(names of processes, complete events), or ValueError saying what is no trace."""
+    """Returns (names of processes, complete events). ValueError says why the input is not a trace."""
     if not isinstance(trace, dict) or not isinstance(trace.get("traceEvents"), list):
         raise ValueError('no {"traceEvents": [...]}')
     names = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e.get("ph") == "M" and e.get("name") == "process_name"}
@@ -28,7 +28,7 @@ def events_of(trace):
 
 
 def lay_out(spans):
-    """Rows of each (process, track): an event lies below those that it is inside of."""
+    """Returns the rows of each (process, track): an event is drawn below those that contain it."""
     tracks = {}
     for span in spans:
         rows = tracks.setdefault((span["pid"], span["tid"]), [])

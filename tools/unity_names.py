@@ -1,9 +1,9 @@
-"""Names that clash where the files of a folder are compiled together.
+"""Finds names that clash when the files of a folder are compiled together.
 
-A cold build (GPUEMU_UNITY in cmake/GpuemuLibrary.cmake) puts the files of a folder into one translation unit, in which two
-unnamed namespaces are one. This finds what two of them define alike: types, constants, and functions with the same parameters;
-equal aliases may repeat. It reads definitions that begin in the first column, which clang-format sees to; the compiler finds
-the rest.
+A cold build (GPUEMU_UNITY in cmake/GpuemuLibrary.cmake) combines the files of a folder into one
+translation unit, in which two unnamed namespaces are one. This finds names that two of them define:
+types, constants, and functions with the same parameters; equal aliases may repeat. It reads definitions
+that begin in the first column, as clang-format places them; the compiler finds the rest.
 """
 import re
 
@@ -14,7 +14,7 @@ BEGINS = re.compile(r"[A-Za-z]")
 
 
 def compiled_together(cmake_text):
-    """The sources of each gpuemu_library() whose files a cold build compiles together."""
+    """Yields the sources of each gpuemu_library() whose files a cold build compiles together."""
     for body in re.findall(r"gpuemu_library\(\w+([^)]*)\)", cmake_text):
         words, section, lists = body.split(), "", {}
         for word in words:
@@ -30,13 +30,14 @@ def compiled_together(cmake_text):
 
 
 def unnamed_parts(text):
-    """(line number, text) of each unnamed namespace that begins in the first column."""
+    """Yields (line number, text) of each unnamed namespace that begins in the first column."""
     for match in re.finditer(r"^namespace \{\n(.*?)^\}  // namespace$", text, re.M | re.S):
         yield text.count("\n", 0, match.start(1)) + 1, match[1]
 
 
 def key_of(definition):
-    """What two definitions must not share, or None: the name, with the types of its parameters if it is a function."""
+    """Returns the key that two definitions must not share, or None: the name, with the types of its
+    parameters if it is a function."""
     for kind in (TYPE, CONSTANT):
         match = kind.match(definition)
         if match:
@@ -49,7 +50,7 @@ def key_of(definition):
 
 
 def names_of(text):
-    """(line number, key) of what the unnamed namespaces of one file define."""
+    """Yields (line number, key) of the definitions in the unnamed namespaces of one file."""
     for first, part in unnamed_parts(text):
         lines = part.splitlines()
         for index, line in enumerate(lines):
@@ -61,7 +62,7 @@ def names_of(text):
 
 
 def check(root, folders, report):
-    """Reports each name that two files of a folder define alike."""
+    """Reports each name that two files of a folder both define."""
     for folder in folders:
         for sources in compiled_together((root / folder / "CMakeLists.txt").read_text()):
             seen = {}

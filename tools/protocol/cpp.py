@@ -1,4 +1,4 @@
-"""The C++ side of the protocol's tables: structs, member lists, names."""
+"""Generates the C++ side of the protocol's tables: structs, member lists, names."""
 import re
 import textwrap
 
@@ -23,7 +23,7 @@ def type_of(name):
 
 
 def initializer(member, protocol):
-    """What stands behind the member's name."""
+    """Returns the text after the member's name."""
     enums = {one.name: one for one in protocol.all(Enum)}
     base = element(member.type)
     scope = "DType" if base == "dtype" else base if base in enums else ""
@@ -43,7 +43,7 @@ def comment(text, indent, mark="///"):
 
 
 def commented(code, doc, indent):
-    """A declaration with its comment behind it, where both fit into one line, else above it."""
+    """Returns a declaration with its comment: on the same line if both fit, otherwise above it."""
     line = f"{indent}{code}"
     if doc and len(line) + 7 + len(doc) <= WIDTH:
         return [f"{line}  ///< {doc}"]
@@ -76,7 +76,7 @@ def enumeration(enum):
 
 
 def added_to(table, protocol):
-    """The tables whose requests or replies belong to the variant of this one."""
+    """Returns the tables whose requests or replies belong to the variant of this one."""
     kind = {"requests": "request", "replies": "reply"}.get(table.name)
     return {other.name for other in protocol.tables if other is not table
             for one in other.items if isinstance(one, Record) and one.kind == kind}
@@ -168,7 +168,7 @@ def member_lines(member, owner):
 
 
 def fields_of(record):
-    """The list of one record, behind those of the objects inside of it that are no records of their own."""
+    """Returns the member list of one record, after those of the objects in it that are not records."""
     groups = {}
     for member in record.members:
         if "in" in member.options:
@@ -235,7 +235,7 @@ def names_file(protocol):
 
 
 def files(protocol):
-    """Path in the repository to what it has to hold."""
+    """Returns the files to write: path in the repository -> content."""
     made = {}
     for table in protocol.tables:
         made[f"{FOLDER}/{table.name}.gen.h"] = structs_file(table, protocol)

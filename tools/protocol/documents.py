@@ -1,4 +1,5 @@
-"""docs/reference/protocol.json, and in docs/reference/protocol.md the table of requests and which are about projects."""
+"""Generates docs/reference/protocol.json, and in docs/reference/protocol.md the table of requests and
+the list of those about projects."""
 import json
 import re
 
@@ -68,7 +69,7 @@ def projects(protocol):
 
 
 def page(text, protocol):
-    """The page with each generated part as the tables say."""
+    """Returns the page with each generated part replaced."""
     for name, lines in {"requests": requests, "projects": projects}.items():
         before, begin, rest = text.partition(f"<!-- generated: {name} (tools/make_protocol.py) -->")
         _, end, after = rest.partition(END)
@@ -80,5 +81,6 @@ def page(text, protocol):
 def files(protocol, root):
     path = "docs/reference/protocol.md"
     text = json.dumps(document(protocol), indent=1, ensure_ascii=False)
-    rows = re.sub(r"[{\[][^{}\[\]]*[}\]]", lambda row: " ".join(row[0].split()), text)  # A member takes a line.
+    # One member per line.
+    rows = re.sub(r"[{\[][^{}\[\]]*[}\]]", lambda row: " ".join(row[0].split()), text)
     return {"docs/reference/protocol.json": rows + "\n", path: page((root / path).read_text(), protocol)}

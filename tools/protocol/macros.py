@@ -5,11 +5,12 @@ TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(\w+)|([,()]))')
 
 
 class RowError(Exception):
-    """What is wrong in a table, with its place."""
+    """An error in a table, with its place."""
 
 
 def rows_of(path, macro):
-    """The arguments of every MACRO(...) of a table as text; neighbouring string literals are one."""
+    """Returns the arguments of every MACRO(...) of a table as text; adjacent string literals are
+    joined."""
     text = re.sub(r"^//.*$", "", path.read_text(), flags=re.M)
     rows = []
     for start in re.finditer(rf"^{macro}\(", text, flags=re.M):

@@ -1,4 +1,4 @@
-"""The Python side of the protocol's tables: dataclasses of python/gpuemu/client."""
+"""Generates the Python side of the protocol's tables: dataclasses of python/gpuemu/client."""
 import textwrap
 
 from protocol.tables import Constant, Enum, Record, element
@@ -17,7 +17,7 @@ EMPTY = {"text": '""', "bool": "False", "u64": "0", "u32": "0", "i64": "0", "byt
 
 
 class Python:
-    """Where each record lives in Python: the module and class that its row says."""
+    """Finds the Python class of each record: the module and class in its row."""
 
     def __init__(self, protocol):
         self.protocol = protocol
@@ -71,14 +71,14 @@ class Python:
         return f"field(default_factory={self.base(name)})"
 
     def names_of(self, member):
-        """What an enumeration's member may be: "input", "output" or "scratch"."""
+        """Returns the values of an enumeration: "input", "output" or "scratch"."""
         if member.type not in self.enums:
             return ""
         names = [f'"{row.wire.lower() if member.presence == "lower" else row.wire}"' for row in self.enums[member.type].rows]
         return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
     def imports(self, module):
-        """Module -> names that its classes use."""
+        """Returns module -> names that the classes of `module` use."""
         found = {}
         for record in self.of(module):
             for member in record.members:

@@ -1,4 +1,4 @@
-"""Reads the tables of the wire protocol; tools/make_protocol.py says what they look like."""
+"""Reads the tables of the protocol; tools/make_protocol.py describes their format."""
 import re
 from dataclasses import dataclass, field
 
@@ -7,12 +7,13 @@ from protocol import macros
 BUILTIN = ("text", "bool", "u64", "u32", "i64", "f64", "bytes", "tensor", "tensors", "dtype", "shape", "strides")
 PRESENCES = ("required", "optional", "extra", "diff", "lower", "json", "beside")
 PACES = ("quick", "long", "job")
-TRAITS = {"about": ("daemon", "records"), "needs": ("device",)}  # What a request says of itself beside its pace, and how.
+# Properties of a request in addition to its pace, and their values.
+TRAITS = {"about": ("daemon", "records"), "needs": ("device",)}
 OPTIONS = ("as", "also", "in", "optional_with", "max", "finite", "holds")
 
 
 class TableError(Exception):
-    """What is wrong in a table, with its place."""
+    """An error in a table, with its place."""
 
 
 @dataclass
@@ -47,8 +48,8 @@ class Enum:
 
 @dataclass
 class Record:
-    """kind: record, request or reply. reply, pace, capability, about, needs: of requests. python: module and class, which has
-    methods in gpuemu.client.extras where `methods` says so."""
+    """kind: record, request or reply. reply, pace, capability, about, needs: for requests. python:
+    module and class; with `methods` the class has methods in gpuemu.client.extras."""
 
     kind: str
     name: str
@@ -84,7 +85,7 @@ class Capability:
 
 @dataclass
 class Table:
-    """One file. name: "requests" of requests.def; intro: the comment at its top."""
+    """One file. name: "requests" for requests.def; intro: the comment at its top."""
 
     name: str
     intro: str = ""
@@ -94,7 +95,8 @@ class Table:
 @dataclass
 class Protocol:
     tables: list
-    home: dict = field(default_factory=dict)  # Name of a record or enum to its table's name or its header.
+    # Name of a record or enum to the name of its table or header.
+    home: dict = field(default_factory=dict)
 
     def all(self, kind):
         return [one for table in self.tables for one in table.items if isinstance(one, kind)]
@@ -104,7 +106,7 @@ class Protocol:
 
 
 def element(type_name):
-    """The type inside of T?, T[] and T{}."""
+    """Returns the type inside T?, T[] and T{}."""
     return re.sub(r"(\?|\[\]|\{\})+$", "", type_name)
 
 
@@ -115,7 +117,7 @@ JOB_MEMBERS = (
 
 
 class Reader:
-    """One table, line by line."""
+    """Reads one table, line by line."""
 
     def __init__(self, path):
         self.path, self.number, self.table = path, 0, Table(path.stem)
@@ -151,7 +153,7 @@ class Reader:
         what.doc = f"{what.doc} {line.strip()[2:].strip()}".strip()
 
     def split(self, line):
-        """Words, options and comment. A value after = is one word."""
+        """Returns words, options and comment. A value after = is one word."""
         code, _, doc = line.partition(" |")
         code, _, default = code.partition(" = ")
         words, rest = code.split(), []
@@ -194,7 +196,8 @@ class Reader:
         self.table.items.append(self.item)
 
     def read_macros(self, source):
-        """Enumerators of a table that C++ includes, too: GPUEMU_X(enumerator, other name, comment, ...)."""
+        """Reads enumerators of a table that C++ also includes: GPUEMU_X(enumerator, other name, comment,
+        ...)."""
         macro = f"GPUEMU_{source.removesuffix('.def').removesuffix('s').upper()}"
         try:
             rows = macros.rows_of(self.path.with_name(source), macro)
@@ -227,7 +230,7 @@ class Reader:
 
 
 def check(protocol):
-    """What a single line cannot show: names that other lines have to declare."""
+    """Checks what a single line cannot show: that names are declared in other lines."""
     capabilities = {one.name for one in protocol.all(Capability)}
     replies = {one.name for one in protocol.records("reply")}
     known = set(BUILTIN) | set(protocol.home)

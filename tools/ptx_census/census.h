@@ -1,4 +1,5 @@
-// Counts the instructions of PTX texts as they are spelled, and asks the decoder which it executes.
+// Counts the instructions of PTX texts by their spelling, and checks with the decoder which the
+// emulator executes.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +15,18 @@ namespace gpuemu::census {
 
 struct Place {
   std::string file;
-  uint32_t line = 0;  ///< In the PTX text, from 1.
+  uint32_t line = 0;  ///< In the PTX text, counted from 1.
   uint32_t column = 0;
   std::string instruction;  ///< With its operands.
 };
 
-/// One opcode with its modifiers, in the order that the text has them.
+/// One opcode with its modifiers, in the order of the text.
 struct Opcode {
   std::string family;
   uint64_t count = 0;
-  uint64_t missing = 0;  ///< How many of them the emulator refuses to execute.
+  uint64_t missing = 0;  ///< How many of them the emulator cannot execute.
   uint64_t files = 0;
-  Place first_missing;  ///< Empty unless `missing`.
+  Place first_missing;  ///< Empty if `missing` is 0.
 };
 
 struct Census {
@@ -40,11 +41,11 @@ struct Census {
   bool complete() const { return refused.empty() && missing() == 0; }
 };
 
-/// Adds one text. `name` is how places name it.
+/// Adds one text. `name` identifies it in places.
 void add_text(Census& census, std::string_view text, const std::string& name);
 
-/// Files as they are given; of folders, all that end in .ptx, in order, at any depth.
-/// NotFound when a path does not exist or nothing is found.
+/// Returns the given files, and all files in the given folders that end in .ptx, in order, at any
+/// depth. NotFound if a path does not exist or no file is found.
 Result<std::vector<std::filesystem::path>> find_texts(
     const std::vector<std::filesystem::path>& paths);
 

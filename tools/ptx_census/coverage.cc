@@ -53,14 +53,14 @@ constexpr Group kGroups[] = {{"Arithmetic", ptx::OpcodeClass::Arithmetic},
                              {"Other", ptx::OpcodeClass::Misc},
                              {"Packed video instructions", ptx::OpcodeClass::Video}};
 
-/// Modifiers to the types that they go with.
+/// Modifiers to the types that they are combined with.
 using Forms = std::map<std::string, std::set<std::string>>;
 
 bool is_modifier(std::string_view word) {
   return emulator::canonical_key(fmt::format("x.b32.{}", word)) != fmt::format("x.b32.{}", word);
 }
 
-/// The rows of the tables of meanings, by family.
+/// Returns the rows of the tables of meanings, by family.
 std::map<std::string, Forms> meanings() {
   std::map<std::string, Forms> all;
   for (const auto& [key, row] : emulator::handlers()) {
@@ -76,7 +76,7 @@ std::map<std::string, Forms> meanings() {
     if (row.rounded != nullptr) modifiers = ".rnd" + modifiers;
     all[key.substr(0, dot)][modifiers].insert(types);
   }
-  // The second half of a packed comparison is a row of its own, and no form.
+  // The second half of a packed comparison is a separate row, but not a form.
   for (auto& [family, forms] : all) {
     std::erase_if(forms,
                   [](const auto& form) { return form.first.find(".high") != std::string::npos; });
@@ -90,7 +90,7 @@ std::string joined(const std::set<std::string>& words) {
   return out;
 }
 
-/// Forms with the same types in one line.
+/// Writes forms with the same types on one line.
 std::string lines_of(const std::string& family, const Forms& forms) {
   std::map<std::string, std::vector<std::string>> by_types;
   for (const auto& [modifiers, types] : forms) {
@@ -103,7 +103,7 @@ std::string lines_of(const std::string& family, const Forms& forms) {
   return out;
 }
 
-/// "sync? a|b b32" with the bars that a table's cell cannot have.
+/// Returns "sync? a|b b32" with escaped bars, which a cell of a table cannot contain.
 std::string cell(std::string_view form) {
   std::string out;
   for (const char c : form) {
@@ -134,7 +134,8 @@ std::string coverage_page() {
     const std::string family(ptx::info(opcode).text);
     const std::string by_hand = hand_decoded(opcode);
     const auto found = table.find(family);
-    // Loads and stores stand in both: their rows are how, not what.
+    // Loads and stores are in both tables; their rows describe how they work, not which forms
+    // exist.
     const bool both =
         found != table.end() && opcode != ptx::Opcode::Ld && opcode != ptx::Opcode::St;
     return by_hand + (both ? lines_of(family, found->second) : "");

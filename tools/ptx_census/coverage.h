@@ -1,11 +1,11 @@
-// A page of what the emulator executes, by family: what the decoder's tables say.
+// Writes a page that lists what the emulator executes, by family, from the decoder's tables.
 #pragma once
 
 #include <string>
 
 namespace gpuemu::census {
 
-/// Markdown. The same for every build of the same sources, whatever the processor.
+/// Returns Markdown. Equal for all builds of the same sources, on any processor.
 std::string coverage_page();
 
 }  // namespace gpuemu::census

@@ -1,4 +1,4 @@
-// gpuemu-ptx-census: which PTX instructions a set of files has and which of them the emulator
+// gpuemu-ptx-census: lists the PTX instructions in a set of files, and those that the emulator
 // lacks.
 #include <cstdio>
 #include <iostream>

@@ -79,7 +79,8 @@ std::string to_json(const Census& census) {
   }
   out["refused"] = census.refused;
   out["warnings"] = census.warnings;
-  // Texts may hold bytes that are no UTF-8 (names of files, comments in errors): shown, not thrown.
+  // Texts may contain bytes that are not UTF-8 (names of files, comments in errors): replace them
+  // instead of throwing.
   return out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,4 @@
-// A census as text for people or as JSON for programs.
+// Formats a census as text or as JSON.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace gpuemu::census {
 
-/// `all`: every opcode, not only those that are missing.
+/// `all`: includes every opcode, not only missing ones.
 std::string to_text(const Census& census, bool all);
 std::string to_json(const Census& census);
 
