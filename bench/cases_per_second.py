@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Cases per second of `gpuemu test`, beside tools that start a fresh python3 for every script.
+"""Cases per second of `gpuemu test`, compared with tools that start a fresh python3 for every script.
 
   cases_per_second.py --bin FOLDER [--cases N] [--baseline-cases N] [--rounds N] [--details]
 
-One case of the baseline is what such tools do: a python3 that draws the inputs and one that computes
-the expected output, both over the stdin contract of docs/reference/protocol.md. Beside the time on the clock
-stands the processor time of all processes, which other work on the machine changes less.
-Everything runs in a private folder that is removed at the end.
+One case of the baseline does what such tools do: one python3 draws the inputs and one computes the
+expected output, both with the stdin protocol of docs/reference/protocol.md. In addition to wall-clock
+time the table has the processor time of all processes, which other load affects less. Everything runs in
+a private folder that is removed at the end.
 """
 import argparse
 import json
@@ -44,7 +44,7 @@ INPUTS = {
 
 
 class Timing(typing.NamedTuple):
-    """A number of cases, on the clock and in processor time of all processes."""
+    """The time of a number of cases, on the wall clock and in processor time of all processes."""
 
     cases: int
     seconds: float
@@ -68,10 +68,10 @@ def timed_test(tool, cases):
 
 
 def baseline(cases, folder):
-    """That many cases, over the ops in turn."""
+    """Runs that many cases, cycling through the ops."""
     fresh = FreshProcesses(folder)
     ops = list(DIMS)
-    fresh.run(ops[0], DIMS[ops[0]], INPUTS[ops[0]])  # Python and numpy are in the page cache from here on.
+    fresh.run(ops[0], DIMS[ops[0]], INPUTS[ops[0]])  # Brings Python and numpy into the page cache.
     used, start = children_seconds(), time.perf_counter()
     for number in range(cases):
         op = ops[number % len(ops)]
@@ -80,7 +80,7 @@ def baseline(cases, folder):
 
 
 def measure(options, folder):
-    """The timings of each row of the table."""
+    """Returns the timings of each row of the table."""
     correct_examples(folder / "project", DIMS)
     tool = Gpuemu(options.bin, folder)
     rows = {name: [] for name in ("two python3 processes per case",

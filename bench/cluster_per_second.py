@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Cases per second of a fuzz run on two Ray nodes of one core each, beside one node, on this machine.
+"""Cases per second of a fuzz run on two Ray nodes of one core each, compared with one node, on this
+machine.
 
   cluster_per_second.py --bin FOLDER [--op NAME] [--cases N] [--rounds N]      exit code 77 without the package ray
 
-Counted from the first chunk that has come back to the last: starting Ray and the processes takes seconds whatever the
-number of cases. The head's daemon stores the results on the same two cores. Both run in turn; medians.
-Everything runs in a private folder that is removed at the end.
+Measured from the return of the first chunk to that of the last: starting Ray and the processes takes
+seconds, independent of the number of cases. The head's daemon stores the results on the same two cores.
+Both run alternately; medians. Everything runs in a private folder that is removed at the end.
 """
 import argparse
 import importlib.util

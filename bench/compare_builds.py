@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Time per case of one project with two builds of gpuemu, in turn.
+"""Time per case of one project with two builds of gpuemu, alternately.
 
   compare_builds.py --before FOLDER --after FOLDER --project FOLDER [--cases N] [--rounds N] [OPS...]
 
-`--before` and `--after` are folders with the programs of an older and a newer build; the project has to be one that
-both can read, such as tests/quality/correct of the older one. Each build has a daemon of its own, which has compiled
-all kernels before the first round; in each round both run the same base seed. The table has the medians of the time on
-the clock and of the processor time of command, daemon and workers. Run it on a machine that does nothing else.
+`--before` and `--after` are folders with the programs of an older and a newer build; both must be able
+to read the project, such as tests/quality/correct of the older one. Each build has its own daemon, which
+compiles all kernels before the first round; in each round both run the same base seed. The table has the
+medians of wall-clock time and of the processor time of command, daemon and workers. Run it on an idle
+machine.
 """
 import argparse
 import dataclasses
@@ -34,7 +35,7 @@ class Build:
     cases: int = 0
 
     def run(self, ops, cases, seed):
-        """The cases that ran."""
+        """Runs the cases; returns how many ran."""
         done = subprocess.run([self.tool.program, "test", *ops, "--cases", str(cases), "--seed", str(seed), "--format", "json"],
                               cwd=self.project, env=self.tool.environment, capture_output=True, text=True)
         if done.returncode not in (0, 1) or not done.stdout.startswith("{"):

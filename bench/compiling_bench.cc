@@ -1,5 +1,6 @@
-// What machine code costs to make, beside decoding the same functions, and how much of the built-in
-// kernels it covers. The least processor time of several rounds, all entries of a module together.
+// Measures compiling to machine code, compared with decoding the same functions, and how much of
+// the built-in kernels it covers. Minimum processor time of several rounds, for all entries of a
+// module.
 //   gpuemu_bench_compiling [ROUNDS = 9]
 #include <algorithm>
 #include <cstdio>

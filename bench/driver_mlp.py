@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The MLP step of program_bench.py by hand: kernels of its own, launched through the CUDA driver into one graph. It stands in for
-PyTorch's graph where there is no PyTorch.
+"""The MLP step of program_bench.py written by hand: its own kernels, launched through the CUDA driver in
+one graph. Replaces PyTorch's graph if there is no PyTorch.
 
     python3 bench/driver_mlp.py compile OUT.ptx [--nvrtc LIBNVRTC]     on a machine with NVRTC
-    python3 bench/driver_mlp.py run MLP.ptx                            a step and its loss, beside NumPy's
+    python3 bench/driver_mlp.py run MLP.ptx                            a step and its loss, and NumPy's
 """
 import argparse
 import ctypes
@@ -72,7 +72,7 @@ extern "C" __global__ void adam(float* p, const float* g, float* m, float* v, co
 
 
 def compiled(nvrtc):
-    """SOURCE as PTX for GPUs from sm_80 on."""
+    """Compiles SOURCE to PTX for GPUs from sm_80 on."""
     library, program, size = ctypes.CDLL(nvrtc), ctypes.c_void_p(), ctypes.c_size_t()
     if library.nvrtcCreateProgram(ctypes.byref(program), SOURCE.encode(), b"mlp.cu", 0, None, None):
         raise SystemExit("driver_mlp: NVRTC made no program")
@@ -89,7 +89,7 @@ def compiled(nvrtc):
 
 
 class DriverMlp:
-    """The step with drawn content, captured. launch() issues one."""
+    """The captured step with drawn content. launch() issues one step."""
 
     def __init__(self, ptx):
         self.driver = ctypes.CDLL("libcuda.so.1")
@@ -155,7 +155,7 @@ class DriverMlp:
 
 
 def expected(host):
-    """The loss before the first step, in float64."""
+    """Returns the loss before the first step, in float64."""
     x, w0, w1, target = (host[name].astype(np.float64) for name in ("x", "w0", "w1", "target"))
     return float(((np.maximum(x @ w0.T, 0) @ w1.T - target) ** 2).mean())
 

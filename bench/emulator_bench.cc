@@ -1,6 +1,6 @@
-// How fast the emulator runs built-in kernels, beside NumPy and numba's CUDA simulator on the same
-// operations in the same run. What is compared takes turns, launch by launch, so that a neighbour
-// on the machine slows down all of it; of each the least time counts.
+// Measures the emulator's speed for built-in kernels, compared with NumPy and numba's CUDA
+// simulator on the same operations in the same run. They alternate, launch by launch, so that other
+// load on the machine slows down all of them; the minimum of each counts.
 //   gpuemu_bench_emulator [--python PATH = python3 | none] [--only KERNEL] [--rounds N = 15]
 #include <algorithm>
 #include <chrono>
@@ -28,7 +28,8 @@ constexpr int kRounds = 15;
 constexpr uint32_t kElements = 1 << 20, kRows = 512, kColumns = 1025, kSide = 192;
 constexpr uint32_t kBlock = 256, kTile = 16;
 
-/// What nvcc makes of: int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] * 3;
+/// The output of nvcc for: int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) y[i] = x[i] *
+/// 3;
 constexpr std::string_view kScale = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -55,8 +56,8 @@ DONE:
   ret;
 })";
 
-/// The same of y[i] = a[i] + b[i]: one element per thread, as most people write it. The built-in
-/// kernel works in any grid, for which nvcc computes with a division how often its loop runs.
+/// The same for y[i] = a[i] + b[i]: one element per thread, as it is usually written. The built-in
+/// kernel works in any grid, so nvcc computes the number of its loop's iterations with a division.
 constexpr std::string_view kAdd = R"(.version 8.0
 .target sm_80
 .address_size 64
@@ -89,8 +90,8 @@ DONE:
 
 struct Operation {
   const char* name;
-  const char* baseline;   ///< As the baselines call it.
-  std::string_view text;  ///< PTX, where it is no built-in kernel of that name.
+  const char* baseline;   ///< Its name in the baselines.
+  std::string_view text;  ///< PTX, if it is not the built-in kernel of that name.
   std::string entry;
   std::vector<uint32_t> buffers;  ///< Elements; the last one is the output.
   std::vector<uint32_t> numbers;
@@ -150,7 +151,7 @@ std::vector<std::byte> bytes_of(T value) {
   return bytes;
 }
 
-/// A count parameter may be 32 or 64 bits wide; the entry says which.
+/// Adds count parameters, which are 32 or 64 bits wide according to the entry.
 bool add_numbers(LaunchConfig& config, const gpuemu::EntryInfo& entry,
                  const std::vector<uint32_t>& numbers) {
   for (const uint32_t number : numbers) {
@@ -161,7 +162,7 @@ bool add_numbers(LaunchConfig& config, const gpuemu::EntryInfo& entry,
   return config.args.size() == entry.params.size();
 }
 
-/// Processor time of this thread: what other processes on a busy machine change least.
+/// Processor time of this thread, which other load affects least.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -174,15 +175,15 @@ std::string ptx_of(const Operation& operation) {
   return kernel == nullptr ? std::string() : kernel->ptx();
 }
 
-/// A kernel ready to be launched on a device of its own.
+/// A kernel ready to be launched on a separate device.
 struct Prepared {
   std::unique_ptr<Device> device;
   gpuemu::ModuleId module = 0;
   LaunchConfig config;
-  std::shared_ptr<const gpuemu::ShadowConfig> shadow;  ///< Of the whole output.
+  std::shared_ptr<const gpuemu::ShadowConfig> shadow;  ///< For the whole output.
 };
 
-/// An empty device, with a message, when it cannot run.
+/// Prints a message and returns an empty device if the kernel cannot run.
 Prepared prepare(const Operation& operation, uint32_t threads) {
   Prepared made;
   std::unique_ptr<Device> device = gpuemu::make_emulator(
@@ -217,20 +218,21 @@ Prepared prepare(const Operation& operation, uint32_t threads) {
   return made;
 }
 
-/// One of the things compared: a device, and what its launches check.
+/// One of the compared variants: a device, and the checks of its launches.
 struct Variant {
   Prepared* prepared = nullptr;
   DeviceChecks sanitize = {DeviceCheck::Memory};
-  bool shadow = false;  ///< Follows the values without rounding, too.
+  bool shadow = false;  ///< Also computes the values without rounding.
 };
 struct Times {
-  double processor = 0;         ///< The least of this thread.
-  double wall = 0, median = 0;  ///< The least and the median.
+  double processor = 0;         ///< The minimum for this thread.
+  double wall = 0, median = 0;  ///< Minimum and median.
   uint64_t thread_instructions = 0;
 };
 
-/// One launch, added to `times` and `walls` unless it is the first. Whether it was faster than all
-/// before it, by more than what repeats itself; nullopt, with a message, when it cannot run.
+/// Launches once, and adds the times to `times` and `walls` unless it is the first launch. Returns
+/// whether it was faster than all before by more than the noise; prints a message and returns
+/// nullopt if it cannot run.
 std::optional<bool> launch_once(const Variant& variant, Times& times, std::vector<double>& walls,
                                 bool first) {
   constexpr double kFaster = 0.99;
@@ -254,8 +256,8 @@ std::optional<bool> launch_once(const Variant& variant, Times& times, std::vecto
   return faster;
 }
 
-/// Launches every variant once per round, forwards and backwards in turn, after a round to warm up,
-/// until none got faster for so many rounds. Empty, with a message, when one cannot run.
+/// Launches every variant once per round, in alternating order, after a warm-up round, until none
+/// got faster for this many rounds. Prints a message and returns nothing if one cannot run.
 std::vector<Times> alternate_paths(const std::vector<Variant>& variants, int rounds) {
   constexpr int kLongest = 8;
   std::vector<Times> times(variants.size());
@@ -275,7 +277,7 @@ std::vector<Times> alternate_paths(const std::vector<Variant>& variants, int rou
   return times;
 }
 
-/// "tool operation seconds scale" per line: what the script beside this file prints.
+/// Reads the output of the Python script of the baselines, "tool operation seconds scale" per line.
 std::map<std::string, std::pair<double, double>> baselines(const std::string& python) {
   std::map<std::string, std::pair<double, double>> found;
   const std::string command =
@@ -315,7 +317,8 @@ struct Options {
   bool wants(const Operation& operation) const { return only.empty() || only == operation.name; }
 };
 
-/// The checks whose price is shown, each beside bounds alone; the last is the default of a config.
+/// The checks whose cost is shown, each compared with bounds alone; the last is the default of a
+/// config.
 const std::vector<std::pair<const char*, DeviceChecks>>& policies() {
   static const std::vector<std::pair<const char*, DeviceChecks>> kAll = {
       {"init", {DeviceCheck::Memory, DeviceCheck::Init}},
@@ -360,7 +363,7 @@ void print_throughput(const Options& options, const Baselines& base) {
       kElements, kRows, kColumns, kSide);
 }
 
-/// Two devices, one with one thread and one with two.
+/// Measures a device with one thread and one with two.
 std::vector<Times> on_one_and_two(const Operation& operation, int rounds) {
   Prepared one = prepare(operation, 1), two = prepare(operation, 2);
   if (one.device == nullptr || two.device == nullptr) return {};

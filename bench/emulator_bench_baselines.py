@@ -1,7 +1,8 @@
-"""What emulator_bench compares with: NumPy, numba's CUDA simulator at a smaller size, and Triton's interpreter.
+"""The baselines of emulator_bench: NumPy, numba's CUDA simulator at a smaller size, and Triton's
+interpreter.
 
 Prints "tool operation seconds scale" per line: the time of the whole operation is seconds * scale.
-Without numba or triton a line says so. No GPU and no PyTorch is needed.
+Without numba or triton it prints a line about that. Needs no GPU and no PyTorch.
 """
 import math
 import os
@@ -34,7 +35,7 @@ N, ROWS, COLS, SIDE = 1 << 20, 512, 1025, 192
 
 
 def least(work, runs):
-    """Processor time of the fastest run, as the emulator's figures are."""
+    """Returns the processor time of the fastest run, measured like the emulator's."""
     times = []
     for _ in range(runs):
         start = time.process_time()
@@ -133,7 +134,7 @@ def simulator_baselines():
 
 
 class HostTensor:
-    """As much of a PyTorch tensor as Triton's interpreter asks of an argument."""
+    """The parts of a PyTorch tensor that Triton's interpreter uses."""
 
     dtype = "fp32"
 
@@ -165,7 +166,7 @@ class HostTensor:
         self.array = storage.array
 
     def copy_(self, other):
-        """The interpreter worked on the same memory."""
+        """Does nothing, because the interpreter works on the same memory."""
 
 
 def interpreter_baselines():

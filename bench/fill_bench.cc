@@ -1,5 +1,5 @@
-// How fast one thread fills a large tensor with the project's random numbers, beside memset and
-// NumPy's generator in the same run.
+// Measures how fast one thread fills a large tensor with the project's random numbers, compared
+// with memset and NumPy's generator in the same run.
 //   gpuemu_bench_fill [mebibytes per tensor = 64]
 #include <algorithm>
 #include <chrono>
@@ -19,7 +19,7 @@ double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Median seconds of one call.
+/// Returns the median time of one call in seconds.
 template <typename Work>
 double median_seconds(Work work) {
   std::vector<double> times;
@@ -41,7 +41,8 @@ void print_row(const std::string& name, size_t bytes, size_t element_bytes, doub
               static_cast<double>(bytes) / static_cast<double>(element_bytes) / seconds * 1e-6);
 }
 
-/// Median seconds of NumPy's generator into an array that exists; 0 when it cannot run.
+/// Returns the median time in which NumPy's generator fills an existing array, in seconds; 0 if it
+/// cannot run.
 double numpy_seconds(size_t count, const std::string& draw) {
   const std::string program =
       "import numpy as np, time\n"

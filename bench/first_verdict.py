@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How long a new kernel takes to its verdict: `gpuemu test` of 16 cases with a source that was never compiled, without a daemon
-(cold) and with one that runs (new), and again with nothing changed (warm).
+"""Time from a new kernel to its verdict: `gpuemu test` of 16 cases with a source that was never
+compiled, without a daemon (cold) and with a running one (new), and again without a change (warm).
 
   first_verdict.py --bin FOLDER [--rounds N]
 
-The baseline of the same run is nvcc (where there is none: python3 with NumPy) alone on the same source. Everything runs in a
-private folder that is removed at the end.
+The baseline of the same run is nvcc alone on the same source, or python3 with NumPy if nvcc is missing.
+Everything runs in a private folder that is removed at the end.
 """
 import argparse
 import pathlib
@@ -35,7 +35,7 @@ launches = [{ entry = "scale", grid = ["cdiv(n, 256)"], block = ["256"], args = 
 
 
 def write_kernel(project, number):
-    """A source that no cache holds."""
+    """Writes a source that is in no cache."""
     factor = 1 + number / 128
     (project / "scale.cu").write_text(KERNEL.format(factor=repr(factor)))
     (project / "scale.py").write_text(f"def reference(x):\n    return {factor!r} * x\n")

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Cases per second of `gpuemu fuzz` on small tensors, beside a fresh python3 for every script; whether cores are idle.
+"""Cases per second of `gpuemu fuzz` on small tensors, compared with a fresh python3 for every script,
+and the idle time of cores.
 
   fuzz_per_second.py --bin FOLDER [--cases N] [--baseline-cases N] [--rounds N]
 
-At most 16,384 elements per tensor. One case of the baseline is described in tool.py. Rates on the clock depend on what
-else the machine does; the processor time of all processes hardly does. `idle` is the share of the cores' time that
-nobody used while gpuemu ran, of what other programs left to it. `wanted` is the share of them that its threads ran on or
-waited for (/proc/PID/task/TID/schedstat), which other programs do not hide: below 100 % cores would have been idle.
-Everything runs in a private folder that is removed at the end.
+At most 16,384 elements per tensor. One case of the baseline is described in tool.py. Rates on the wall
+clock depend on other load; the processor time of all processes hardly does. `idle` is the share of the
+cores' time that nothing used while gpuemu ran, of the time that other programs left. `wanted` is the
+share that its threads ran on or waited for (/proc/PID/task/TID/schedstat), which other programs do not
+hide: below 100 % cores would have been idle. Everything runs in a private folder that is removed at the
+end.
 """
 import argparse
 import json
@@ -29,7 +31,8 @@ SEARCHES = {"": [], ", unguided": ["--unguided"]}
 
 
 class Timing(typing.NamedTuple):
-    """Per second on the clock, processor seconds of one case, and the shares of the cores: idle, wanted."""
+    """Cases per second on the wall clock, processor seconds of one case, and the shares of the cores:
+    idle, wanted."""
 
     rate: float
     used: float
@@ -38,13 +41,14 @@ class Timing(typing.NamedTuple):
 
 
 def idle_seconds():
-    """Of all cores since the machine started."""
+    """Returns the idle time of all cores since the machine started."""
     fields = pathlib.Path("/proc/stat").read_text().splitlines()[0].split()[1:]
     return sum(map(int, fields[3:5])) / os.sysconf("SC_CLK_TCK")
 
 
 def wanted_seconds(process):
-    """What the threads of a process and of its descendants ran, or waited for a core, by thread."""
+    """Returns by thread the time that the threads of a process and of its descendants ran or waited for
+    a core."""
     seconds = {}
     for task in pathlib.Path(f"/proc/{process}/task").iterdir():
         try:
@@ -53,13 +57,13 @@ def wanted_seconds(process):
             for child in (task / "children").read_text().split():
                 seconds.update(wanted_seconds(child))
         except (FileNotFoundError, ProcessLookupError):
-            continue  # It has ended.
+            continue  # The thread has ended.
     return seconds
 
 
 def baseline(op, cases, folder):
     fresh = FreshProcesses(folder)
-    fresh.run(op, DIMS[op], INPUTS[op])  # Python and numpy are in the page cache from here on.
+    fresh.run(op, DIMS[op], INPUTS[op])  # Brings Python and numpy into the page cache.
     used, start = children_seconds(), time.perf_counter()
     for _ in range(cases):
         fresh.run(op, DIMS[op], INPUTS[op])
@@ -84,7 +88,7 @@ def timed_fuzz(tool, op, cases, seed, options):
 
 
 def measure(options, folder):
-    """The timings of each row, by (op, row)."""
+    """Returns the timings of each row, by (op, row)."""
     rows = {}
     for checks, sanitize in CHECKS.items():
         home = folder / checks.replace(" ", "_")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures Python programs on a host with a GPU and nothing else: no compiler, no network, perhaps no PyTorch.
+# Measures Python programs on a bare host with a GPU: no compiler, no network, perhaps no PyTorch.
 #   bench/gpu_programs.sh pack BUILD FOLDER   copies what it needs; BUILD needs libgpuemu, gpuemu, gpuemu-fidelity and gpuemu_bench_opcall
 #   FOLDER/gpu_programs.sh run [ROUNDS=31]    there: prints the figures, in about two minutes; $PYTHON (python3) needs numpy
 #   FOLDER/gpu_programs.sh nan                there: compares which NaN is propagated with the emulator

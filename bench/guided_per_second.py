@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Cases per second of a guided search beside those of unguided runs with the same element counts, on some numbers of lanes.
+"""Cases per second of a guided search, compared with unguided runs with the same element counts, for
+several numbers of lanes.
 
   guided_per_second.py --bin FOLDER [--before FOLDER] [--op NAME] [--backend NAME] [--lanes 1,2] [--cases N] [--rounds N]
 

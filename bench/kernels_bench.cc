@@ -1,8 +1,7 @@
-// How near the built-in kernels come to what the GPU can do: bytes per second beside the driver's
-// own copy of as many bytes, and multiplications beside a loop of nothing but independent FMAs and,
-// where it is found, beside cuBLAS.
-// Each is launched as its op declares it; kernel and baseline take turns, and the median of each
-// counts.
+// Compares the built-in kernels with the limits of the GPU: bytes per second with the driver's own
+// copy of as many bytes, and multiplications with a loop of independent FMAs and, if found, with
+// cuBLAS. Each kernel is launched as its op declares it; kernel and baseline alternate, and the
+// median of each counts.
 //   gpuemu_bench_kernels [--rounds N = 30]
 #include <algorithm>
 #include <cstdio>
@@ -29,7 +28,7 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-/// What NVIDIA recommends for Hopper.
+/// NVIDIA's recommendation for Hopper.
 constexpr uint64_t kCublasWorkspaceBytes = uint64_t{32} << 20;
 
 struct Tensor {
@@ -45,9 +44,9 @@ struct Measurement {
   const char* variant;
   std::vector<Sizes> inputs, outputs;
   DType dtype = DType::Float32;
-  double products = 0;     ///< Multiplications and additions; 0: bytes are what counts.
-  int32_t axis = -1;       ///< Of ops that have one.
-  bool by_cublas = false;  ///< Beside cuBLAS, which multiplies the same two matrices.
+  double products = 0;     ///< Multiplications and additions; 0: bytes are measured.
+  int32_t axis = -1;       ///< For ops that have one.
+  bool by_cublas = false;  ///< Compared with cuBLAS, which multiplies the same two matrices.
 };
 
 std::vector<Measurement> measurements() {
@@ -131,7 +130,7 @@ std::vector<std::byte> bytes_of(T value) {
   return bytes;
 }
 
-/// The driver's copy inside the device, which Device does not offer.
+/// The driver's copy within the device, which Device does not offer.
 class DriverCopy {
  public:
   DriverCopy() {
@@ -148,7 +147,7 @@ class DriverCopy {
   double seconds(uint64_t to, uint64_t from, uint64_t bytes) const {
     return timed([&] { copy_(to, from, bytes, nullptr); });
   }
-  /// What is issued to the default stream.
+  /// Times work issued to the default stream.
   template <typename Issue>
   double timed(Issue issue) const {
     float milliseconds = 0;
@@ -229,7 +228,7 @@ class Bench {
     uint64_t workspace = 0;
   };
 
-  /// Operands of another letter than the tensors are what the variant knows first.
+  /// Operands of a letter other than the tensors' get the variant's first dtype.
   static DType dtype_of(const KernelVariant& variant, char letter, DType measured) {
     for (const TypeRule& rule : variant.types) {
       if (rule.letter == letter && letter != 'T') return rule.dtypes[0];
@@ -287,7 +286,7 @@ class Bench {
     return total;
   }
 
-  /// FMAs as two operations each, per second.
+  /// Runs FMAs, which count as two operations each.
   double fma_seconds(double* operations) {
     constexpr uint32_t kRounds = 2000, kThreads = 256;
     const uint32_t blocks = device_.properties().multiprocessors * 8;
@@ -319,7 +318,7 @@ class Bench {
     double operations = 0;
     for (int round = 0; round < rounds_ + 3; ++round) {
       const double one = seconds(launches);
-      // A copy reads and writes: half of the bytes make as much traffic.
+      // A copy reads and writes, so copying half of the bytes makes the same traffic.
       const double other = baseline_seconds(what, bytes, &operations);
       if (round < 3) continue;
       kernel.push_back(one);

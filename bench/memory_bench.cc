@@ -1,5 +1,5 @@
-// What the caching allocator costs beside the device's own, and how much memory it wastes on a
-// recorded fuzzing trace with size classes of several widths.
+// Measures the caching allocator, compared with the device's own, and how much memory it wastes on
+// a recorded fuzzing trace with size classes of several widths.
 //   gpuemu_bench_memory [--backend emulator|cuda = emulator] [--trace FILE]
 // A line of the trace is "a ID BYTES" or "f ID".
 #include <algorithm>
@@ -31,12 +31,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Nanoseconds of one allocate and one free, each on its own.
+/// Nanoseconds of one allocate and of one free.
 struct Cost {
   double allocate = 0, free = 0;
 };
 
-/// `pairs` addresses are taken, then given back, `rounds` times.
+/// Allocates `pairs` addresses, then frees them, `rounds` times.
 template <typename Allocate, typename Free>
 Cost cost_of(int rounds, int pairs, Allocate allocate, Free give_back) {
   std::vector<double> takes, gives;
@@ -60,7 +60,7 @@ void compare(Device& device) {
   std::printf("%-12s %22s %22s %8s\n", "bytes", "pool, ns (take/free)", "device, ns", "ratio");
   for (const uint64_t bytes : kSizes) {
     Pool pool(gpuemu::device_memory(device), {});
-    // The memory of one round is 256 MiB at most.
+    // One round uses at most 256 MiB.
     const int pairs = static_cast<int>(std::clamp<uint64_t>((256 << 20) / bytes, 4, kPairs));
     const auto cached = cost_of(
         kRounds, pairs, [&] { return *pool.allocate(bytes, "bench"); },
@@ -92,7 +92,7 @@ std::vector<Event> read_trace(const std::string& file) {
   return out;
 }
 
-/// False when the trace does not fit the device.
+/// Returns false if the trace does not fit the device.
 bool replay(Pool& pool, const std::vector<Event>& trace) {
   std::map<uint64_t, uint64_t> live;
   for (const Event& event : trace) {
@@ -107,7 +107,7 @@ bool replay(Pool& pool, const std::vector<Event>& trace) {
   return true;
 }
 
-/// The same trace without a pool.
+/// Replays the same trace without a pool.
 void replay_bare(Device& device, const std::vector<Event>& trace) {
   std::map<uint64_t, uint64_t> live;
   for (const Event& event : trace) {
@@ -119,7 +119,7 @@ void replay_bare(Device& device, const std::vector<Event>& trace) {
   }
 }
 
-/// Microseconds of the whole trace, the median of several turns.
+/// Returns the median time of the whole trace in microseconds.
 template <typename Replay>
 double replay_us(Replay replay) {
   std::vector<double> times;
@@ -181,7 +181,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", device.error().message.c_str());
     return 3;
   }
-  // With a second thread, which every program on a GPU has, locks cost what they do there.
+  // With a second thread, which every program on a GPU has, locks have their usual cost.
   std::thread([] {}).join();
   std::printf("%s\n", (*device)->properties().name.c_str());
   compare(**device);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""How many trials and seconds `gpuemu minimize` takes for failing cases of the examples with a planted fault.
+"""Trials and seconds that `gpuemu minimize` needs for failing cases of the examples with a planted
+fault.
 
   minimize_seconds.py --bin FOLDER [--cases N] [--failures N]
 
-The baseline of the same run is as many trials in fresh processes, as tool.py describes them, without running any kernel.
-Everything runs in a private folder that is removed at the end.
+The baseline of the same run is the same number of trials in fresh processes, described in tool.py,
+without running any kernel. Everything runs in a private folder that is removed at the end.
 """
 import argparse
 import json
@@ -23,7 +24,7 @@ BASELINE_TRIALS = 8
 
 
 class Shrunk(typing.NamedTuple):
-    """One failure made smaller."""
+    """One minimized failure."""
 
     trials: int
     seconds: float

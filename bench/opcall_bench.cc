@@ -1,6 +1,6 @@
-// What a call of an op costs on the host, beside a bare launch of the same kernel with the same
-// arguments: cuLaunchKernel on a GPU, Streams::launch on the emulator. Both take turns; the best
-// round counts.
+// Measures the host time of an op call, compared with a bare launch of the same kernel with the
+// same arguments: cuLaunchKernel on a GPU, Streams::launch on the emulator. Both alternate; the
+// best round counts.
 //   gpuemu_bench_opcall [--backend cuda | emulator = cuda] [--rounds N = 20] [--calls N = 500]
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ void need(gpuemu_code code) {
   if (code != GPUEMU_OK) stop(gpuemu_last_error());
 }
 
-/// The call, and the one launch that its variant plans for it.
+/// The call, and the single launch that its variant plans.
 struct Work {
   gpuemu_context* context = nullptr;
   gpuemu_stream stream = 0;
@@ -86,7 +86,7 @@ void prepare(Work& work, const std::string& backend) {
   work.entry = *gpuemu::entry_name(work.variant->entries[work.plan.steps()[0].entry], *types);
 }
 
-/// cuLaunchKernel and nothing else, in the context that the device uses.
+/// Only cuLaunchKernel, in the context that the device uses.
 std::function<void()> bare_on_cuda(const Work& work) {
   const auto driver = std::make_shared<Driver>(*gpuemu::cuda::load_driver());
   gpuemu::cuda::Context context = nullptr;
@@ -136,7 +136,7 @@ std::function<void()> bare_on_streams(const Work& work) {
   };
 }
 
-/// Microseconds per call until all are issued; what they do is waited for afterwards.
+/// Returns microseconds per call until all are issued; waits for their work afterwards.
 double issue_us(Work& work, const std::function<void()>& call, int calls) {
   const auto begin = steady_clock::now();
   for (int i = 0; i < calls; ++i) call();
@@ -157,7 +157,7 @@ Options options_of(int argc, char** argv) {
   return options;
 }
 
-/// What a program pays for ranges that nobody profiles, and what a call costs in a profile.
+/// Reports the cost of ranges without a profile, and of a call in a profile.
 void report_profile(Work& work, const std::function<void()>& call, const Options& options) {
   const std::function<void()> range = [&] {
     gpuemu_range_begin(work.context, "range");
@@ -196,7 +196,7 @@ int main(int argc, char** argv) {
   for (int round = 0; round <= options.rounds; ++round) {
     const double bare_us = issue_us(work, bare, options.calls);
     const double call_us = issue_us(work, call, options.calls);
-    // The first round pays for what is lazy.
+    // The first round includes lazy initialization.
     if (round == 1 || bare_us < best_bare) best_bare = bare_us;
     if (round == 1 || call_us < best_call) best_call = call_us;
   }

@@ -1,5 +1,5 @@
-// How long a Ping of the daemon takes, beside an echo over bare NNG: the same client, the same kind
-// of socket, a server process each, in turn.
+// Measures a Ping of the daemon, compared with an echo over bare NNG: the same client, the same
+// kind of socket, a server process each, alternately.
 //   gpuemu_bench_ping FOLDER_OF_gpuemu-daemon [rounds = 2000]
 #include <algorithm>
 #include <chrono>
@@ -59,7 +59,7 @@ void expect(int nng_result, const char* what) {
   ::_exit(1);
 }
 
-/// A server in a process of its own, ended with this object.
+/// A server in a separate process, ended by the destructor.
 class ServerProcess {
  public:
   template <typename Work>
@@ -84,7 +84,7 @@ void wait_for(const std::filesystem::path& path) {
   }
 }
 
-/// A client of bare NNG; both servers are asked by one.
+/// A client of bare NNG, used for both servers.
 class BareClient {
  public:
   explicit BareClient(const std::string& address) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Programs from Python: the shares that one way of running a step has of another, by turns in one process.
+"""Compares pairs of ways to run a step of a Python program, alternately in one process.
 
     GPUEMU_LIBRARY=BUILD/lib/gpuemu/libgpuemu.so.1 GPUEMU_CHECK=BUILD/bin/gpuemu-check python3 bench/program_bench.py [--backend emulator]
 
-Median of --rounds rounds; in each round both ways run one after the other, so that what else the machine does falls on both.
+Median of --rounds rounds; in each round both ways run one after the other, so that other load affects
+both.
 """
 import argparse
 import ctypes
@@ -25,7 +26,7 @@ DRAW = np.random.default_rng(0)
 
 
 def step(sizes, rows):
-    """A training step of an MLP with Adam: 14 ops for two layers."""
+    """Returns a training step of an MLP with Adam: 14 ops for two layers."""
     g = program.IRGraph("mlp")
     x, target, scalars = g.input("x", (rows, sizes[0])), g.input("target", (rows, sizes[-1])), g.meta("scalars", (3,))
     layers = [(g.parameter(f"w{i}", (out, into)), g.parameter(f"b{i}", (out,))) for i, (into, out) in enumerate(zip(sizes, sizes[1:]))]
@@ -63,7 +64,7 @@ def timed(run):
 
 
 def beside(first, second, rounds):
-    """Median times of both in milliseconds, and the median of the first as a share of the second, each round's pair by itself."""
+    """Returns the median times of both in milliseconds, and the median of the pairs' ratios."""
     first(), second()
     pairs = [(timed(first), timed(second)) for _ in range(rounds)]
     return (*(statistics.median(one) * 1e3 for one in zip(*pairs)), statistics.median(a / b for a, b in pairs))
@@ -74,7 +75,8 @@ def told(name, figures, goal):
 
 
 def c_calls(executor):
-    """The calls of a run as the C interface gets them, prepared before: what is left is the library."""
+    """Prepares the calls of a run in the form of the C interface, so that only the library is
+    measured."""
     library, device, calls, kept = executor.device._library, executor.device, [], []
     for one in executor.calls():
         sides = [(structs.Operand * len(row))(*[tensor._operand for tensor in row]) for row in (one.inputs, one.outputs)]
@@ -83,7 +85,7 @@ def c_calls(executor):
             struct_bytes=ctypes.sizeof(structs.Call), op=device._op_number(one.op), inputs=ctypes.addressof(sides[0]), outputs=ctypes.addressof(sides[1]),
             input_count=len(one.inputs), output_count=len(one.outputs), schema_id=one.schema_id, attribute_bytes=len(one.attrs), attributes=one.attrs))
     handle = device._context.enter()
-    device._context.leave()  # It is valid as long as the device is open.
+    device._context.leave()  # The handle is valid as long as the device is open.
     pointers = [ctypes.byref(one) for one in calls]
 
     def run():
@@ -133,7 +135,8 @@ def figures(device, rounds, driver_ptx):
 
 
 def waiting(device, first, second, rounds):
-    """As beside(), of calls that return when they are issued: the device finishes outside of the time."""
+    """Like beside(), for calls that return when they are issued: waiting for the device is not
+    measured."""
     def each(run):
         spent = timed(run)
         device.synchronize()
@@ -145,7 +148,7 @@ def waiting(device, first, second, rounds):
 
 
 def loop_of(device):
-    """The same step with lazy tensors, SGD without momentum, and as an executor."""
+    """Returns the same step with lazy tensors, SGD without momentum, and as an executor."""
     program.reset()
     program.set_backend(device.backend, local=True, device=device)
     shapes = [(128, 784), (128,), (10, 128), (10,)]
@@ -179,7 +182,7 @@ def loop_of(device):
 
 
 def lazy_losses(steps, **where):
-    """Losses of the lazy loop from the same weights."""
+    """Returns the losses of the lazy loop from the same weights."""
     program.reset()
     program.set_backend(**where)
     draw = np.random.default_rng(1)
@@ -198,7 +201,7 @@ def lazy_losses(steps, **where):
 
 
 def lazy_is_right(device):
-    """Steps that are launched as graphs beside the same ones in NumPy."""
+    """Compares steps that are launched as graphs with the same steps in NumPy."""
     ours, theirs = lazy_losses(24, backend=device.backend, local=True, device=device), lazy_losses(24, backend="numpy")
     print(f"24 lazy steps beside NumPy's: losses from {ours[0]:.4f} to {ours[-1]:.4f}, largest relative difference {np.abs(ours / theirs - 1).max():.1e}")
     program.reset()
@@ -208,7 +211,7 @@ STEPS = 50  # Steps of a round: training does not wait after each one.
 
 
 def beside_torch(mnist, replay, rounds):
-    """The step as a CUDA graph of PyTorch, and replayed; the share is that of steps per second."""
+    """Compares the replayed step with a CUDA graph of PyTorch; the share is that of steps per second."""
     try:
         import torch
     except ImportError:
@@ -251,7 +254,7 @@ def steps_of(mnist, replay):
 
 
 def beside_driver(mnist, replay, rounds, ptx):
-    """The same beside kernels of a program that calls the driver by hand."""
+    """Does the same with kernels of a program that calls the driver by hand."""
     by_hand = driver_mlp.DriverMlp(pathlib.Path(ptx).read_bytes())
 
     def theirs():

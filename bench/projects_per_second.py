@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Cases per second of several projects that run at once with one daemon, beside one project alone.
+"""Cases per second of several projects that run at once with one daemon, compared with one project
+alone.
 
   projects_per_second.py --bin FOLDER [--projects N] [--cases N] [--rounds N]
 
-All projects are the same copy of a correct example. In each round one project runs all cases, then all projects at
-once a part of them each; the table has the medians. Everything runs in a private folder that is removed at the end.
+All projects are the same copy of a correct example. In each round one project runs all cases, then all
+projects run an equal part of them at once; the table has the medians. Everything runs in a private
+folder that is removed at the end.
 """
 import argparse
 import concurrent.futures
@@ -28,7 +30,7 @@ def run(tool, folder, cases):
 
 
 def seconds(tool, folders, cases):
-    """How long it takes until all have run their part."""
+    """Returns how long all of them take for their part."""
     start = time.perf_counter()
     with concurrent.futures.ThreadPoolExecutor(len(folders)) as pool:
         list(pool.map(lambda folder: run(tool, folder, cases // len(folders)), folders))

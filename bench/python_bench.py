@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The Python package beside NumPy: importing it, filling tensors, checking a trivial function. Processor time, least of several runs."""
+"""Compares the Python package with NumPy: import, filling tensors, checking a trivial function. Minimum
+processor time of several runs."""
 import pathlib
 import resource
 import subprocess
@@ -18,7 +19,7 @@ ROUNDS = 5
 
 
 def least(run, rounds=ROUNDS):
-    """Seconds of processor time of the fastest round."""
+    """Returns the processor time of the fastest round in seconds."""
     found = []
     for _ in range(rounds):
         start = time.process_time()
@@ -28,7 +29,8 @@ def least(run, rounds=ROUNDS):
 
 
 def importing(code):
-    """Seconds of processor time of a fresh python3 that does this, less those of one that does nothing."""
+    """Returns the processor time of a fresh python3 that runs this, minus that of one that does nothing,
+    in seconds."""
     def spent(code):
         found = []
         for _ in range(ROUNDS):
@@ -51,7 +53,8 @@ DTYPES = ("float64", "float32", "float16", "bfloat16", "int64", "int32", "int16"
 
 
 def fill_rates(library, copied):
-    """MB/s of every strategy and dtype, and the least of each dtype beside `copied`, that of memcpy."""
+    """Prints MB/s of every strategy and dtype, and compares the minimum of each dtype with `copied`,
+    that of memcpy."""
     native._searched, native._library = True, library
     by = "NumPy alone" if library is None else "machine code"
     for dtype in DTYPES:

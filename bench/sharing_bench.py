@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How evenly sessions share a daemon, and what those who wait notice of a crowd.
+"""How evenly sessions share a daemon, and how a crowd affects waiting clients.
 
   sharing_bench.py --bin FOLDER [--seconds N] [--clients N] [--requests N]
 
-Jain's index of two sessions that fuzz at once, of equal weight and of 2:1 (1 is perfectly even); small requests per
-second of many clients beside one client that does all; round trips of Ping and of ValidateOp while four clients fuzz,
-beside the same while nobody does. Everything runs in a private folder that is removed at the end.
+Jain's index of two sessions that fuzz at once, with equal weights and with 2:1 (1 is perfectly even);
+small requests per second of many clients, compared with one client that sends all; round trips of Ping
+and of ValidateOp while four clients fuzz, compared with an idle daemon. Everything runs in a private
+folder that is removed at the end.
 """
 import argparse
 import multiprocessing
@@ -86,7 +87,7 @@ def validate(socket, count, ready, go):
 
 
 def per_second(daemon, processes, requests):
-    """`requests` in all, by so many processes."""
+    """Sends `requests` in total, from this many processes."""
     ready, go = multiprocessing.Queue(), multiprocessing.Event()
     arguments = (daemon.tool.environment["GPUEMU_SOCKET"], requests // processes, ready, go)
     clients = [multiprocessing.Process(target=validate, args=arguments) for _ in range(processes)]
@@ -104,7 +105,7 @@ def per_second(daemon, processes, requests):
 
 
 def one_client(daemon, requests, connections):
-    """All of them by one process, over as many connections as there are lanes."""
+    """Sends all of them from one process, over as many connections as there are lanes."""
     each = requests // connections
 
     def send():
@@ -122,7 +123,7 @@ def one_client(daemon, requests, connections):
 
 
 def round_trips(client, request, count):
-    """In milliseconds, sorted."""
+    """Returns the times in milliseconds, sorted."""
     found = []
     for _ in range(count):
         start = time.perf_counter()

@@ -1,6 +1,7 @@
-// What keeping the ledger costs stored results, and how long the migration of many takes.
+// Measures the cost of the ledger for storing results, and the migration of many results.
 //   gpuemu_bench_storage [results = 100000]
-// Baselines of the same run: RocksDB alone with the same batches, in turn; storing those results.
+// Baselines of the same run: RocksDB alone with the same batches, alternately; storing those
+// results.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -62,7 +63,8 @@ ValidationResult result_of(uint64_t seed) {
   return result;
 }
 
-/// Calls `put(key, value)` for each record of a batch of results, as a store writes them.
+/// Calls `put(key, value)` for each record of a batch of results, in the form in which a store
+/// writes them.
 template <typename Put>
 void fill(uint64_t first, const Put& put) {
   for (uint64_t seed = first; seed < first + kPerBatch; ++seed) {
@@ -74,7 +76,7 @@ void fill(uint64_t first, const Put& put) {
   }
 }
 
-/// Seconds for kBatches of them; each returns after it is on disk.
+/// Returns the seconds for kBatches batches; each call returns after its batch is on disk.
 double with_ledger(Database& database, uint64_t& next) {
   const auto start = Clock::now();
   for (uint64_t i = 0; i < kBatches; ++i, next += kPerBatch) {
@@ -119,7 +121,7 @@ void measure_ledger(const fs::path& root) {
               stored / with[kRounds / 2], ratios[kRounds / 2]);
 }
 
-/// Moves all records to their keys of the schema before projects.
+/// Moves all records to their keys in the schema before projects.
 void take_projects_away(const fs::path& folder) {
   const auto database = must(Database::open(folder));
   const std::string prefix = storage::project_prefix(kNoProject);

@@ -1,4 +1,5 @@
-// What scheduling an op of a tape costs, beside hashing its line: the tape is a random program.
+// Measures the scheduling of an op of a tape, compared with hashing its line: the tape is a random
+// program.
 //   gpuemu_bench_tape [ops = 100000]
 #include <cstdio>
 #include <cstdlib>
@@ -18,14 +19,15 @@ using gpuemu::tape::Device;
 using gpuemu::tape::Entry;
 using gpuemu::tape::Scheduler;
 
-/// Processor time, which other work on the machine changes least.
+/// Processor time, which other load on the machine affects least.
 double seconds() {
   timespec now{};
   ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-/// A tenth are leaves, the others read two of the last 50; each is dropped after 50 more.
+/// A tenth are leaves, the others read two of the last 50 values; each value is dropped after 50
+/// more.
 std::vector<Entry> program(size_t ops, size_t sessions) {
   std::mt19937_64 random(1);
   std::vector<Entry> tape;
@@ -61,7 +63,7 @@ double microseconds_of_an_op(size_t ops, uint32_t devices, size_t sessions, uint
   return (seconds() - begin) * 1e6 / static_cast<double>(ops);
 }
 
-/// The same lines looked up by name in a hash table, which no scheduler can do without.
+/// Looks up the same lines by name in a hash table, which every scheduler must do.
 double microseconds_of_a_lookup(size_t ops) {
   const std::vector<Entry> tape = program(ops, 1);
   const double begin = seconds();

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Ops of a tape per second on two emulated devices beside one: tape_devices.py --bin FOLDER [--ops N] [--size N] [--rounds N]
+"""Ops of a tape per second on two emulated devices, compared with one: tape_devices.py --bin FOLDER
+[--ops N] [--size N] [--rounds N]
 
-The ops are products of square matrices that do not depend on each other. Each device is a worker with one thread, so two
-of them want two processors that do nothing else. Both run in turn, each in a daemon of its own; medians. Everything runs
-in a private folder that is removed at the end.
+The ops are products of square matrices that do not depend on each other. Each device is a worker with
+one thread, so two of them need two idle processors. Both run alternately, each in its own daemon;
+medians. Everything runs in a private folder that is removed at the end.
 """
 import argparse
 import pathlib
@@ -19,7 +20,7 @@ from wire_client import WireClient  # noqa: E402
 
 
 class Tapes:
-    """A daemon with so many workers, and a session in it."""
+    """A daemon with this many workers, and a session in it."""
 
     def __init__(self, programs, home, devices):
         home.mkdir()
@@ -42,7 +43,7 @@ class Tapes:
         return reply
 
     def rate(self, ops, size):
-        """Each op has inputs of its own: no device waits for another's tensor."""
+        """Each op has its own inputs, so that no device waits for another's tensor."""
         self.runs += 1
         entries = []
         for op in range(ops):

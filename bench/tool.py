@@ -1,5 +1,5 @@
-"""What the benchmarks of `gpuemu` have in common: the tool in a private home, processor times, and the loop that
-starts a fresh python3 for every script.
+"""Code shared by the benchmarks of `gpuemu`: the tool in a private home, processor times, and the loop
+that starts a fresh python3 for every script.
 """
 import json
 import os
@@ -40,7 +40,8 @@ json.dump({"shape": list(array.shape), "dtype": "float32",
 
 
 def correct_examples(folder, dims, checks=None):
-    """A copy of examples/ with the ops of `dims` alone, in these ranges. `checks`: of the emulator, else all."""
+    """Copies examples/ with only the ops of `dims`, in these ranges. `checks`: of the emulator; None for
+    all."""
     shutil.copytree(ROOT / "examples", folder)
     text = (folder / "gpuemu.toml").read_text()
     kept = []
@@ -64,7 +65,7 @@ def children_seconds():
 
 
 def tree_seconds(process):
-    """Processor time of a process, its reaped children and its living descendants."""
+    """Returns the processor time of a process, its reaped children and its living descendants."""
     fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     seconds = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     for task in pathlib.Path(f"/proc/{process}/task").iterdir():
@@ -89,7 +90,7 @@ class Gpuemu:
                               capture_output=True, text=True)
 
     def daemon(self):
-        """Its process id; None when it does not run."""
+        """Returns the daemon's process id; None if it does not run."""
         try:
             return json.loads(self.run("status", "--format", "json").stdout).get("pid")
         except ValueError:
@@ -100,7 +101,7 @@ class Gpuemu:
 
 
 def draw_size(low, high):
-    """As often small as large, as gpuemu draws sizes."""
+    """Draws small and large sizes equally often, like gpuemu."""
     return random.randint(low, low + ((high - low) >> random.randint(0, (high - low).bit_length())))
 
 
@@ -111,8 +112,8 @@ def run_script(script, document):
 
 
 class FreshProcesses:
-    """One case is what such tools do: a python3 that draws the inputs and one that computes the expected output, both
-    over the stdin contract of docs/reference/protocol.md."""
+    """Runs cases like other tools: one python3 draws the inputs and one computes the expected output,
+    both with the stdin protocol of docs/reference/protocol.md."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -120,7 +121,7 @@ class FreshProcesses:
         (folder / "compute_reference.py").write_text(COMPUTE_REFERENCE)
 
     def run(self, op, dims, inputs):
-        """`dims` are ranges by name, `inputs` dims by name of the input."""
+        """Runs one case. `dims`: ranges by name; `inputs`: dims by name of the input."""
         sizes = {dim: draw_size(*limits) for dim, limits in dims.items()}
         shapes = {name: [sizes[dim] for dim in named.split()] for name, named in inputs.items()}
         drawn = run_script(self.folder / "draw_inputs.py",

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""validate_op of tensors that go through shared memory, beside the same as JSON and base64, in turn; and fuzzing in the client,
-beside calls of submit_output one after the other."""
+"""Compares validate_op of tensors in shared memory with JSON and base64, alternately; and fuzzing in the
+client with sequential calls of submit_output."""
 import argparse
 import os
 import pathlib
@@ -32,7 +32,8 @@ SMALL = {"name": "s", "dims": [{"name": "n", "candidates": [4, 8, 64]}], "inputs
 
 
 def fuzz(client, cases):
-    """Cases per second of a trivial op, the best of several runs; of the same cases one by one."""
+    """Returns cases per second of a trivial op, the best of several runs, and of the same cases one by
+    one."""
     found = {"fuzzed": [], "one by one": []}
     for number in range(5):
         start = time.perf_counter()

@@ -1,6 +1,6 @@
-// How long a comparison with all statistics takes, beside numpy.allclose of the same values, and
-// how much longer it takes when trivial outputs are judged too, in turns so that the machine's load
-// meets all.
+// Measures a comparison with all statistics, compared with numpy.allclose of the same values, and
+// how much longer it takes when trivial outputs are also judged. All alternate, so that other load
+// affects all of them.
 //   gpuemu_bench_validate [elements in mebi = 16]        needs /usr/bin/python3 with numpy
 #include <algorithm>
 #include <array>
@@ -34,8 +34,8 @@ constexpr int64_t kColumns = 4096;
 struct Case {
   const char* name;
   DType output, reference;
-  bool automatic;           ///< The scale-aware bound; else atol and rtol.
-  size_t wrong_one_in = 0;  ///< 0: passes.
+  bool automatic;           ///< The scale-aware bound; otherwise atol and rtol.
+  size_t wrong_one_in = 0;  ///< 0: the output passes.
 };
 
 constexpr Case kCases[] = {
@@ -48,7 +48,7 @@ constexpr Case kCases[] = {
     {"float64 / float64, auto", DType::Float64, DType::Float64, true},
 };
 
-/// Elements in memory of their own, in huge pages where the system grants them, as numpy asks too.
+/// Elements in separate memory, in huge pages if the system grants them, which numpy also requests.
 class Elements {
  public:
   Elements(DType dtype, size_t count) : dtype_(dtype), size_(count * gpuemu::byte_size(dtype)) {
@@ -78,14 +78,14 @@ class Elements {
 
 struct Random {
   uint64_t state = 42;
-  /// Uniform in [0, 1).
+  /// Returns a number uniform in [0, 1).
   double next() {
     state = state * 6364136223846793005u + 1442695040888963407u;
     return static_cast<double>(state >> 11) * 0x1p-53;
   }
 };
 
-/// References in [-8, 8), outputs some units in the last place beside them.
+/// Draws references in [-8, 8), and outputs that differ by a few units in the last place.
 void fill(const Case& item, size_t count, const Elements& output, const Elements& reference) {
   Random random;
   const double unit = gpuemu::float_limits(item.output).ulp_of_one / 2;
@@ -104,7 +104,7 @@ void fill(const Case& item, size_t count, const Elements& output, const Elements
   }
 }
 
-/// A Python that holds the same values and times numpy.allclose whenever it is asked.
+/// A Python process that holds the same values and times numpy.allclose on request.
 class Numpy {
  public:
   Numpy() {
@@ -128,7 +128,7 @@ class Numpy {
   Numpy(const Numpy&) = delete;
   Numpy& operator=(const Numpy&) = delete;
 
-  /// numpy has no bfloat16; it gets those values as float32, which spares it a conversion.
+  /// numpy has no bfloat16; it gets the values as float32, which saves it a conversion.
   bool load(DType dtype, const Elements& elements, size_t count) const {
     const DType theirs = dtype == DType::BFloat16 ? DType::Float32 : dtype;
     std::array<char, 64> text{};
@@ -146,7 +146,7 @@ class Numpy {
     return true;
   }
 
-  /// Milliseconds of one call; negative when Python or numpy is missing.
+  /// Returns milliseconds of one call; negative if Python or numpy is missing.
   double allclose() const {
     const char go = '\n';
     if (::write(socket_, &go, 1) != 1) return -1;
@@ -206,7 +206,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// False when the verdict is wrong.
+/// Returns false if the verdict is wrong.
 bool run(const Case& item, size_t count) {
   const Elements output(item.output, count), reference(item.reference, count);
   fill(item, count, output, reference);
