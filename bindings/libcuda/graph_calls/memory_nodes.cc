@@ -103,10 +103,12 @@ GraphMemory::~GraphMemory() {
 }
 
 std::shared_ptr<GraphMemory> graph_memory_holding(uint64_t address) {
+  // Outlives the lock: when it was the last one, its destructor takes the lock as well.
+  std::shared_ptr<GraphMemory> found;
   const std::lock_guard lock(reserved().mutex);
   const auto next = reserved().by_address.upper_bound(address);
   if (next == reserved().by_address.begin()) return nullptr;
-  auto found = std::prev(next)->second.lock();
+  found = std::prev(next)->second.lock();
   return found != nullptr && address - found->address < found->bytes ? found : nullptr;
 }
 
