@@ -128,12 +128,17 @@ int each_event(Process& driver, const GraphState& graph, const Visit& visit) {
   return CUDA_SUCCESS;
 }
 
+/// Makes the memory and the steps of a launch, or neither.
+int prepare(Process& driver, const Place& place, GraphExecState& exec) {
+  if (!uses_memory(*exec.graph)) return make_current(driver, exec);
+  if (const int code = begin_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
+  const int code = make_current(driver, exec);
+  if (code != CUDA_SUCCESS) take_back_memory(driver, exec);
+  return code;
+}
+
 int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
-  const bool has_memory = uses_memory(*exec.graph);
-  if (has_memory) {
-    if (const int code = begin_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
-  }
-  if (const int code = make_current(driver, exec); code != CUDA_SUCCESS) return code;
+  if (const int code = prepare(driver, place, exec); code != CUDA_SUCCESS) return code;
   Streams& streams = *place.slot->streams;
   const int waits = each_event<WaitWork>(driver, *exec.graph, [&](EventState& event) {
     driver.races.waits(line_of(place), event.id);
@@ -149,7 +154,7 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) return code;
   if (const int code = run_steps(place, exec.steps); code != CUDA_SUCCESS) return code;
   if (uses_host) let_finish(driver, place);
-  if (has_memory) {
+  if (uses_memory(*exec.graph)) {
     if (const int code = end_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
     drop_steps(driver, exec);  // They were made for memory that is freed.
   }

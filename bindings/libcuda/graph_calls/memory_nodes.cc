@@ -184,8 +184,19 @@ int begin_memory(Process& driver, const Place& place, const GraphExecState& exec
     return CUDA_SUCCESS;
   });
   if (freed != CUDA_SUCCESS) return freed;
-  return each<AllocWork>(*exec.graph, [&](const Node& node, const AllocWork& work) {
+  const int code = each<AllocWork>(*exec.graph, [&](const Node& node, const AllocWork& work) {
     return make_live(driver, *work.memory, node.site);
+  });
+  if (code != CUDA_SUCCESS) take_back_memory(driver, exec);
+  return code;
+}
+
+void take_back_memory(Process& driver, const GraphExecState& exec) {
+  (void)each<AllocWork>(*exec.graph, [&](const Node&, const AllocWork& work) -> int {
+    if (is_there(driver, *work.memory)) {
+      release_memory(driver, work.memory->address, "cuGraphLaunch");
+    }
+    return CUDA_SUCCESS;
   });
 }
 

@@ -39,8 +39,11 @@ int capture_allocation(Process& driver, const Place& place, uint64_t bytes, Pool
 int capture_free(const Place& place, uint64_t address, const char* call);
 
 /// Allocates the memory of the graph's nodes. CUDA_ERROR_INVALID_VALUE if some of it has not been
-/// freed since an earlier launch, unless the graph frees it automatically.
+/// freed since an earlier launch, unless the graph frees it automatically. Allocates nothing if it
+/// fails.
 int begin_memory(Process& driver, const Place& place, const GraphExecState& exec);
+/// Frees what begin_memory() allocated, when the launch fails before its first node begins.
+void take_back_memory(Process& driver, const GraphExecState& exec);
 /// Waits for the graph and frees what its nodes free.
 int end_memory(Process& driver, const Place& place, const GraphExecState& exec);
 

@@ -1,5 +1,5 @@
-// Makes `cuda` the accelerator of the autograd engine in a CPU build of torch. The engine calls torch's interface for out-of-tree
-// device code; this replaces the empty implementation.
+// Makes `cuda` the accelerator of the autograd engine in a CPU build of torch. The engine calls
+// torch's interface for out-of-tree device code; this replaces the empty implementation.
 #include <new>
 
 #include <ATen/detail/CUDAHooksInterface.h>

@@ -24,13 +24,18 @@ uint64_t used() {
   return bytes;
 }
 
-void node_by_node(int* sum) {
-  cudaGraph_t graph;
-  CHECK(cudaGraphCreate(&graph, 0));
+cudaMemAllocNodeParams memory_of(size_t bytes) {
   cudaMemAllocNodeParams memory{};
   memory.poolProps.allocType = cudaMemAllocationTypePinned;
   memory.poolProps.location = {cudaMemLocationTypeDevice, 0};
-  memory.bytesize = 128;
+  memory.bytesize = bytes;
+  return memory;
+}
+
+void node_by_node(int* sum) {
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaMemAllocNodeParams memory = memory_of(128);
   cudaGraphNode_t alloc, freed;
   CHECK(cudaGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &memory));
   auto* x = static_cast<int*>(memory.dptr);
@@ -67,6 +72,28 @@ void node_by_node(int* sum) {
   CHECK(cudaMemcpy(&host, sum, sizeof host, cudaMemcpyDeviceToHost));
   EXPECT(host == 3 * (32 * 31 / 2 + 32));
   EXPECT(used() == 0);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+}
+
+// A launch gets all of its memory or none.
+void more_than_there_is() {
+  size_t free_bytes, all_bytes;
+  CHECK(cudaMemGetInfo(&free_bytes, &all_bytes));
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  for (const size_t bytes : {size_t{128}, all_bytes + 1}) {
+    cudaMemAllocNodeParams memory = memory_of(bytes);
+    cudaGraphNode_t alloc, freed;
+    CHECK(cudaGraphAddMemAllocNode(&alloc, graph, nullptr, 0, &memory));
+    CHECK(cudaGraphAddMemFreeNode(&freed, graph, &alloc, 1, memory.dptr));
+  }
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT(cudaGraphLaunch(exec, cudaStreamPerThread) == cudaErrorMemoryAllocation);
+    EXPECT(used() == 0);
+  }
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(graph));
 }
@@ -124,6 +151,7 @@ int main() {
   int* sum;
   CHECK(cudaMalloc(&sum, sizeof(int)));
   node_by_node(sum);
+  more_than_there_is();
   from_a_capture(0);
   from_a_capture(cudaGraphInstantiateFlagAutoFreeOnLaunch);
   CHECK(cudaFree(sum));
