@@ -12,7 +12,7 @@ namespace gpuemu::libcuda {
 namespace {
 
 /// CUgraphExecUpdateResult
-enum UpdateCode { kUpdated, kUpdateError, kTopologyChanged, kTypeChanged };
+enum UpdateCode { kUpdated, kUpdateError, kTopologyChanged, kTypeChanged, kParametersChanged = 5 };
 
 /// Returns true if the graph has an instance and must have at most one, because its memory has one
 /// address.
@@ -73,6 +73,12 @@ int change(GraphExec exec, GraphNode node, NodeType type, const Make& make,
       call);
 }
 
+/// Returns whether two nodes of the same type, if they are conditional, are of the same kind.
+bool choose_alike(const Node& one, const Node& other) {
+  const auto* const choice = std::get_if<ConditionalWork>(&one.work);
+  return choice == nullptr || choice->type == std::get<ConditionalWork>(other.work).type;
+}
+
 /// Compares the nodes of two graphs: they must have the same types in the same order. Otherwise
 /// sets `result` to the first difference.
 UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateResult& result) {
@@ -83,6 +89,7 @@ UpdateCode compare(const GraphState& old_graph, const GraphState& graph, UpdateR
     const Node &before = *olds[i], &now = *news[i];
     result.node = now.handle;
     if (before.type() != now.type()) return kTypeChanged;
+    if (!choose_alike(before, now)) return kParametersChanged;
     const auto indices = [](const GraphState& of, const Node& node) {
       std::set<size_t> found;
       for (const Node* const one : node.after) found.insert(of.index_of(*one));
@@ -107,7 +114,12 @@ void take_over(const GraphState& old_graph, const GraphState& graph) {
     const Node& from = *graph.nodes()[i];
     const auto olds_inside = graphs_inside(to.work), news_inside = graphs_inside(from.work);
     for (size_t k = 0; k < news_inside.size(); ++k) take_over(*olds_inside[k], *news_inside[k]);
-    if (news_inside.empty()) to.work = from.work;
+    if (auto* const choice = std::get_if<ConditionalWork>(&to.work)) {
+      // The kernels that were taken over set the condition of their own graph.
+      choice->condition = std::get<ConditionalWork>(from.work).condition;
+    } else if (news_inside.empty()) {
+      to.work = from.work;
+    }
   }
 }
 

@@ -12,6 +12,9 @@ __global__ void choose(cudaGraphConditionalHandle which, cudaGraphConditionalHan
   cudaGraphSetConditional(which, *steps % 3);
   cudaGraphSetConditional(is_odd, *steps % 2);
 }
+__global__ void set(cudaGraphConditionalHandle condition, const int* value) {
+  cudaGraphSetConditional(condition, *value);
+}
 __global__ void note(int* all, int at, int value) {
 #ifdef FAULTY
   all[at + 100] = value;  // fault
@@ -52,6 +55,46 @@ Condition add(cudaGraph_t graph, const cudaGraphNode_t* after, cudaGraphConditio
   return {made, what.conditional.phGraph_out};
 }
 
+// Sets its condition from x, and notes a number in the first body.
+cudaGraph_t decide_and_note(const int* x, int* notes, int value,
+                            cudaGraphConditionalNodeType type) {
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphConditionalHandle which;
+  CHECK(cudaGraphConditionalHandleCreate(&which, graph));
+  void* given[] = {&which, &x};
+  const cudaGraphNode_t decided = add(graph, nullptr, {reinterpret_cast<void*>(set), given});
+  const Condition choice = add(graph, &decided, which, type, 1);
+  int at = 2;
+  void* noted[] = {&notes, &at, &value};
+  add(choice.bodies[0], nullptr, {reinterpret_cast<void*>(note), noted});
+  return graph;
+}
+
+// An update takes over the condition with the kernels that set it.
+void update(int* x, int* notes) {
+  const cudaGraph_t graph = decide_and_note(x, notes, 5, cudaGraphCondTypeIf);
+  const cudaGraph_t other = decide_and_note(x, notes, 6, cudaGraphCondTypeIf);
+  const cudaGraph_t switched = decide_and_note(x, notes, 7, cudaGraphCondTypeSwitch);
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  cudaGraphExecUpdateResultInfo result;
+  CHECK(cudaGraphExecUpdate(exec, other, &result));
+  EXPECT(cudaGraphExecUpdate(exec, switched, &result) == cudaErrorGraphExecUpdateFailure);
+  EXPECT(result.result == cudaGraphExecUpdateErrorParametersChanged);
+  for (const int is_noted : {1, 0}) {
+    int got = 0;
+    CHECK(cudaMemcpy(x, &is_noted, sizeof(int), cudaMemcpyHostToDevice));
+    CHECK(cudaMemset(notes, 0, 4 * sizeof(int)));
+    CHECK(cudaGraphLaunch(exec, cudaStreamPerThread));
+    CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+    CHECK(cudaMemcpy(&got, notes + 2, sizeof got, cudaMemcpyDeviceToHost));
+    EXPECT(got == 6 * is_noted);
+  }
+  CHECK(cudaGraphExecDestroy(exec));
+  for (const cudaGraph_t one : {graph, other, switched}) CHECK(cudaGraphDestroy(one));
+}
+
 int main() {
   int *x, *steps, *notes, host[4];
   CHECK(cudaMalloc(&x, sizeof(int)));
@@ -73,8 +116,7 @@ int main() {
   CHECK(cudaStreamEndCapture(stream, nullptr));
   CHECK(cudaStreamDestroy(stream));
   void* chosen[] = {&which, &is_odd, &steps};
-  const cudaGraphNode_t decided =
-      add(graph, &loop.node, {reinterpret_cast<void*>(choose), chosen});
+  const cudaGraphNode_t decided = add(graph, &loop.node, {reinterpret_cast<void*>(choose), chosen});
   const Condition cases = add(graph, &decided, which, cudaGraphCondTypeSwitch, 3);
   for (int i = 0; i < 3; ++i) {
     int at = 0, value = 10 + i;
@@ -118,6 +160,9 @@ int main() {
   }
   CHECK(cudaGraphExecDestroy(exec));
   CHECK(cudaGraphDestroy(graph));
+#ifndef FAULTY
+  update(x, notes);
+#endif
   CHECK(cudaFree(x));
   CHECK(cudaFree(steps));
   CHECK(cudaFree(notes));
