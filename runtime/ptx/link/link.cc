@@ -24,6 +24,8 @@ struct Place {
 /// What becomes of one text.
 struct Changes {
   std::unordered_map<std::string_view, std::string> names;  ///< New ones.
+  std::set<const LinkSymbol*> lost;                         ///< Another definition is used.
+  std::unordered_map<size_t, std::string> hidden;           ///< New names by offset, for one place.
   std::vector<std::pair<size_t, size_t>> removed;           ///< Ranges of bytes.
   uint64_t first_file = 0;                                  ///< Is added to the numbers of files.
 };
@@ -42,6 +44,7 @@ class Linker {
     count_names();
     rename_local_names();
     GPUEMU_TRY(choose_definitions());
+    for (size_t i = 0; i < units_.size(); ++i) remove_lost(i);
     match_prototypes();
     linked_.text = header();
     for (size_t i = 0; i < units_.size(); ++i) append(units_[i], changes_[i]);
@@ -109,7 +112,7 @@ class Linker {
     return one.is_function ? "function" : "variable";
   }
 
-  /// Keeps one of two in `known`, and removes the other where both are definitions.
+  /// Keeps one of two in `known`. The other loses where both are definitions.
   void choose(Place& known, const Place& other) {
     if (known.symbol == nullptr || !known.symbol->is_definition) {
       if (known.symbol == nullptr || other.symbol->is_definition) known = other;
@@ -125,8 +128,27 @@ class Linker {
                       "definition is used: define it once",
                       gone.symbol->name, known.unit->name, other.unit->name));
     }
-    changes_of(*gone.unit).removed.emplace_back(gone.symbol->begin, gone.symbol->end);
+    changes_of(*gone.unit).lost.insert(gone.symbol);
     if (wins) known = other;
+  }
+
+  /// A statement goes when all of its names have lost. One that has lost beside others becomes a
+  /// variable that nobody uses.
+  void remove_lost(size_t unit) {
+    const std::vector<LinkSymbol>& symbols = units_[unit].symbols;
+    Changes& changes = changes_[unit];
+    const auto is_lost = [&](const LinkSymbol& one) { return changes.lost.contains(&one); };
+    for (auto first = symbols.begin(); first != symbols.end();) {
+      const auto end = std::find_if(
+          first, symbols.end(), [&](const LinkSymbol& one) { return one.begin != first->begin; });
+      if (std::all_of(first, end, is_lost)) {
+        changes.removed.emplace_back(first->begin, first->end);
+        first = end;
+      }
+      for (; first != end; ++first) {
+        if (is_lost(*first)) changes.hidden[first->name_at] = fresh_name(first->name, unit);
+      }
+    }
   }
 
   Changes& changes_of(const LinkUnit& unit) {
@@ -207,11 +229,9 @@ class Linker {
         copied = std::max(copied, gone->second);
         continue;
       }
-      const auto renamed =
-          token.kind == TokenKind::Word ? changes.names.find(token.text) : changes.names.end();
-      if (renamed != changes.names.end()) {
+      if (const std::string* const name = new_name(changes, token, at)) {
         copy_until(at);
-        linked_.text += renamed->second;
+        linked_.text += *name;
         copied = at + token.text.size();
       } else if (is_file_next && token.kind == TokenKind::Number && changes.first_file != 0) {
         copy_until(at);
@@ -222,6 +242,14 @@ class Linker {
     }
     copy_until(unit.text.size());
     linked_.text += '\n';
+  }
+  /// What stands in place of a token; null: the token itself.
+  static const std::string* new_name(const Changes& changes, const Token& token, size_t at) {
+    if (token.kind != TokenKind::Word) return nullptr;
+    const auto hidden = changes.hidden.find(at);
+    if (hidden != changes.hidden.end()) return &hidden->second;
+    const auto renamed = changes.names.find(token.text);
+    return renamed == changes.names.end() ? nullptr : &renamed->second;
   }
   static std::string moved_file(std::string_view number, uint64_t by) {
     uint64_t value = 0;

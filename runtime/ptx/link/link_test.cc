@@ -70,6 +70,17 @@ TEST(PtxLink, PrefersADefinitionThatIsNotWeak) {
   EXPECT_EQ(made.module.find("f")->body.at(0).text(), "trap");
 }
 
+TEST(PtxLink, KeepsTheOtherVariablesOfAStatement) {
+  const Made made = link_items({".weak .global .b32 a = 1;",
+                                ".weak .global .b32 a = 2, b = 3;\n.visible .entry k() { .reg .b64 "
+                                "%r; mov.u64 %r, a; mov.u64 %r, b; ret; }",
+                                ".weak .global .b32 a = 4, b = 5;"});
+  EXPECT_EQ(names_of(made.module), (Names{"a", "a$2", "b", "k"}));
+  EXPECT_EQ(made.module.variables.at(0).init.at(0), std::byte{1});
+  EXPECT_EQ(made.module.variables.at(2).init.at(0), std::byte{3});
+  EXPECT_EQ(made.module.find("k")->body.at(0).text(), "mov.u64 %r, a");
+}
+
 TEST(PtxLink, WarnsOfTwoDefinitionsAndTakesTheFirst) {
   const Made made = link_items({".visible .func f() { ret; }", ".visible .func f() { trap; }"});
   EXPECT_EQ(made.module.find("f")->body.at(0).text(), "ret");

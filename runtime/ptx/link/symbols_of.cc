@@ -137,13 +137,13 @@ class Reader {
     return list;
   }
 
-  /// ".global .align 4 .b32 a, b[2] = {1, 2};" is one entry for each name with the bytes of all: a
-  /// statement goes away only where each of its names does, and compilers write one each.
+  /// ".global .align 4 .b32 a, b[2] = {1, 2};" is one entry for each name with the bytes of all.
   Status variables(LinkSymbol symbol, Space space) {
     const Declaration declaration = GPUEMU_TRY(parse_declaration(in_, space));
     symbol.is_definition = symbol.linkage != Linkage::Extern;
     const size_t first = unit_.symbols.size();
     do {
+      symbol.name_at = offset();
       for (const Variable& one : GPUEMU_TRY(parse_declarator(in_, declaration, budget_))) {
         symbol.name = one.name;
         unit_.symbols.push_back(symbol);

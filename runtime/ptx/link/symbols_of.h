@@ -19,7 +19,8 @@ struct LinkSymbol {
   bool is_function = false;
   bool is_definition = false;
   std::vector<Variable> results, params;  ///< Those of a function.
-  size_t begin = 0, end = 0;              ///< Its bytes in the text.
+  size_t begin = 0, end = 0;              ///< The bytes of its statement in the text.
+  size_t name_at = 0;                     ///< Where a variable's name begins in the text.
 
   /// Whether calls pass the same bytes to both.
   bool has_prototype_of(const LinkSymbol& other) const;
