@@ -5,6 +5,7 @@ import pytest
 from test_programs import device, gpuemu, on_the_emulator, program, runtime  # noqa: F401
 from gpuemu.program.tape import TAPE
 from gpuemu.runtime.prepared import GRAPHS_MAX, PreparedCalls
+from gpuemu.runtime.tensors import Layout
 
 SHAPES = [(8, 6), (8,), (4, 8), (4,)]
 
@@ -261,6 +262,18 @@ def test_spare_memory_makes_room_before_memory_is_out():
         assert device.allocate(800_000).nbytes == 800_000
         program.reset()
     device.close()
+
+
+def test_a_step_that_gets_no_memory_keeps_the_spares_that_it_did_not_use():
+    with runtime.Device("emulator", memory_limit_bytes=6 << 20) as device:
+        device.recycles = True
+        kept = device.empty(1_000_000)
+        before = device.memory_statistics().live
+        layouts = [Layout(one) for one in (device.empty(1000), kept, device.empty(2000))]
+        device._blocks([layouts[0], layouts[2]], device.default_stream)
+        with pytest.raises(runtime.OutOfMemoryError):
+            device._blocks(layouts, device.default_stream)
+        assert device.memory_statistics().live == before
 
 
 def test_a_profile_counts_allocations_as_if_there_were_no_spares(with_spares):

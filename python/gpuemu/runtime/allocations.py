@@ -101,7 +101,7 @@ class Allocations(DeviceCalls):
         made, address, new = [], ctypes.c_void_p(), Block.__new__
         function, where, handle = self._library.gpuemu_memory_allocate_named, ctypes.byref(address), stream.handle
         recycles = handle == 0 and self._recycles
-        found: Sequence[int] = ()
+        found: list[int] = []
         if recycles:
             # No call of the library is made under the lock: a destructor inside such a call may wait for the lock.
             with self._lock:
@@ -109,7 +109,9 @@ class Allocations(DeviceCalls):
         context = self._context.enter()
         try:
             for place, one in enumerate(layouts):
-                spare = found[place] if found else 0
+                spare = 0
+                if found:
+                    spare, found[place] = found[place], 0
                 if not spare and function(context, 0, one.nbytes, handle, one.label, where):
                     # Frees the spares and retries, or raises the error.
                     block = self._allocate(one.nbytes, "device", stream, "", one.label.decode())._live()
@@ -118,6 +120,12 @@ class Allocations(DeviceCalls):
                     block.device, block.address, block.kind, block.streams, block.last = self, spare or address.value or 0, "device", {handle: stream}, stream
                 block.layout = one
                 made.append(block)
+        except BaseException:
+            with self._lock:
+                for address, one in zip(found, layouts):
+                    if address:
+                        self._spares.add(one.label, address)
+            raise
         finally:
             self._context.leave()
         if recycles:
