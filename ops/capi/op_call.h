@@ -410,7 +410,7 @@ gpuemu_code gpuemu_memory_release(gpuemu_context* context, void* address);
 /* Waits for all work. With options.guard_bytes, GPUEMU_CORRUPTION names allocations whose guards
  * were overwritten; the emulator reports such accesses at their launch. */
 gpuemu_code gpuemu_memory_check(gpuemu_context* context);
-/* Returns unused parts of the cache to the device until at most `bytes` remain cached. */
+/* Returns unused parts of the cache to the device until at most `bytes` are reserved. */
 gpuemu_code gpuemu_memory_trim(gpuemu_context* context, size_t bytes);
 /* Returns the current memory of the device. */
 gpuemu_code gpuemu_memory_info(gpuemu_context* context, uint64_t* free_bytes,

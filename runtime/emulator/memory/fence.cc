@@ -55,7 +55,7 @@ std::byte* Fence::take(uint64_t bytes) {
   const bool was_closed = is_closed_;
   if (begin + size - begin_ > used_) {
     used_ = begin + size - begin_;
-    is_closed_ = true;  // Only part of the memory was mapped.
+    is_closed_ = true;  // The new part is still PROT_NONE.
   }
   if (is_closed_) protect(false);
   if (is_closed_) {  // The system grants no more memory, for example because of a limit on data.
