@@ -88,7 +88,8 @@ void add_debug(Command app, Session& session) {
                "Prompt for commands, even after -c and without a terminal");
   command.footer(
       "Without -c it reads commands from the terminal, or from standard input to its end; `help`\n"
-      "lists them. Without a terminal, the first command that fails ends the session.\n"
+      "lists them. A command of -c or of standard input that fails ends the session; one typed at\n"
+      "the prompt does not.\n"
       "Example:\n"
       "  gpuemu debug 6610381852238677408 -c 'replay; diff y[0:4]'");
   command.callback([options, &session] { run(*options, session); });
