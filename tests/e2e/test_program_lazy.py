@@ -1,8 +1,11 @@
 """Steps of lazy tensors that are like those before them: prepared calls, and graphs where addresses recur."""
+import threading
+
 import numpy as np
 import pytest
 
 from test_programs import device, gpuemu, on_the_emulator, program, runtime  # noqa: F401
+from gpuemu.program.local import LocalPlace
 from gpuemu.program.tape import TAPE
 from gpuemu.runtime.prepared import GRAPHS_MAX, PreparedCalls
 from gpuemu.runtime.tensors import Layout
@@ -198,6 +201,50 @@ def test_a_fault_of_a_step_whose_weights_are_gone_is_told_with_its_op(on_the_emu
         step()
     with runtime.register_kernel(**FAULTY, priority=9), pytest.raises(gpuemu.KernelError, match=r"^op 0, gelu, written at .*test_program_lazy\.py:\d+: "):
         step()
+
+
+def issue_fault(device, entry):
+    """Issues a call without waiting for it, whose kernel with this entry will fault."""
+    launch = runtime.Launch(entry, "cdiv(x.count, 64)", 64, ["x", "y"])
+    with runtime.register_kernel(**{**FAULTY, "name": entry, "source": NO_GUARD.replace("unguarded", entry), "launches": [launch]}, priority=9):
+        runtime.op_call("gelu", [device.zeros(10)], [device.empty(10)], device=device)
+
+
+def test_a_fault_of_other_work_is_not_told_with_an_op_that_runs_without_one(on_the_emulator):
+    x = program.ones(10)
+    issue_fault(on_the_emulator, "relu_float32")
+    with pytest.raises(gpuemu.KernelError, match=r"^(reads|writes) 4 bytes"):
+        program.relu(x).numpy()
+
+
+@pytest.mark.parametrize("entry", ["sub_rows", "relu_bwd_float32"])
+def test_a_fault_of_other_work_is_not_told_with_an_op_whose_name_begins_its_entry(on_the_emulator, entry):
+    w = program.ones(10)
+    w.assign(program.relu(w) - 0.1)
+    issue_fault(on_the_emulator, entry)
+    with pytest.raises(gpuemu.KernelError, match=r"^(reads|writes) 4 bytes"):
+        w.numpy()
+
+
+def test_what_other_threads_find_while_a_fault_is_named_is_kept(on_the_emulator, monkeypatch):
+    run, x = LocalPlace.run, program.ones(10)
+
+    def find():
+        issue_fault(on_the_emulator, "elsewhere")
+        with pytest.raises(gpuemu.KernelError):
+            on_the_emulator.synchronize()
+
+    def beside(place, *arguments):
+        if arguments[-1] is not None:  # The run that looks for the op.
+            thread = threading.Thread(target=find)
+            thread.start()
+            thread.join()
+        return run(place, *arguments)
+
+    monkeypatch.setattr(LocalPlace, "run", beside)
+    with runtime.register_kernel(**FAULTY, priority=8), pytest.raises(gpuemu.KernelError, match="^op 0, gelu, "):
+        program.gelu(x).numpy()
+    assert {one.entry for one in on_the_emulator.findings()} == {"unguarded", "elsewhere"}
 
 
 def test_naming_a_fault_keeps_no_memory(on_the_emulator):

@@ -10,6 +10,8 @@ from gpuemu.errors import DeviceError, KernelError
 import gpuemu.runtime.registrations as registrations
 from gpuemu.program.executor import told
 from gpuemu.program.values import GraphData
+from gpuemu.runtime.calling import ops
+from gpuemu.tensors import DTYPES
 
 
 class LastRun:
@@ -23,8 +25,9 @@ class LastRun:
         """Adds to the fault its op and the line that wrote the op, if they can be found. REQUIRES: the lock of tapes is held."""
         _, graph, lowered, _ = self.bound
         sources = {vid: held() for vid, held in self.sources.items()}
-        at = None if None in sources.values() else faulting_op(place, (*self.bound, sources))
-        if at is None:
+        if None not in sources.values():
+            at = faulting_op(place, (*self.bound, sources))
+        else:  # The ops cannot run again.
             with_entry = [index for index, one in enumerate(lowered) if any(_has_entry(one["op"], found.entry) for found in problem.findings)]
             at = with_entry[0] if len(with_entry) == 1 else None
         return problem if at is None else told(problem, lowered[at], at, graph.nodes[lowered[at]["node"]].where)
@@ -40,20 +43,22 @@ def faulting_op(place: Any, bound: tuple[Any, ...]) -> int | None:
         device.synchronize()
         at = index
 
-    known = list(device._told)
     try:
-        place.run(*bound, each)
-        device.synchronize()
+        with device._hiding_findings():  # The caller's findings() returns each finding only once.
+            place.run(*bound, each)
+            device.synchronize()
     except KernelError:
         return at
     except DeviceError:
         pass  # The device is lost, or was closed meanwhile.
-    finally:
-        device._told = known  # This run's findings are hidden, so that the caller's findings() returns each finding only once.
     return None
 
 
 def _has_entry(op: str, entry: str) -> bool:
-    """True if a kernel of the op has an entry of that name. Kernels of gpuemu begin with the name of their op."""
-    mine = [one["entry"].partition("{")[0] for each in registrations.of_process() if each.op == op and not each.is_op for one in each.described["launches"]]
-    return bool(entry) and (entry == op or entry.startswith(f"{op}_") or any(entry.startswith(one) for one in mine if one))
+    """True if a kernel of the op has an entry of that name. Entries of built-in kernels begin with the name of their op and end
+    with a dtype."""
+    patterns = [one["entry"].partition("{") for each in registrations.of_process() if each.op == op and not each.is_op for one in each.described["launches"]]
+    if any(entry.startswith(name) if is_open else entry == name for name, is_open, _ in patterns):
+        return True
+    owner = max((name for name in ops() if entry.startswith(f"{name}_")), key=len, default="")
+    return owner == op and entry.rpartition("_")[2] in DTYPES

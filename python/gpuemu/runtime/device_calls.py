@@ -6,7 +6,7 @@ import contextlib
 import ctypes
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpuemu.device.places import Place
@@ -28,6 +28,7 @@ class DeviceCalls(library.Unique):
         self._context, self._library, self.name = context, context.library, context.name
         self._lock = threading.RLock()
         self._told: list[Place] = []  # Returned by the next findings(). Guarded by _lock.
+        self._hides_of = 0  # The thread whose waits keep no findings. Guarded by _lock.
         self._captures = 0  # Number of current captures. Guarded by _lock.
         self._ops: dict[str, int] = {}
 
@@ -115,8 +116,7 @@ class DeviceCalls(library.Unique):
                     break
         if said and not faults:
             faults = [Place(kind="fault", message=said)]
-            with self._lock:
-                self._told = (self._told + faults)[:FINDINGS_MAX]
+            self._keep(faults)
         if faults:
             raise errors.of_faults(faults)
 
@@ -125,9 +125,26 @@ class DeviceCalls(library.Unique):
         if text == "[]":
             return []
         found = errors.places_of(text)
-        with self._lock:
-            self._told = (self._told + found)[:FINDINGS_MAX]
+        self._keep(found)
         return found
+
+    def _keep(self, found: list[Place]) -> None:
+        """Keeps findings for findings()."""
+        with self._lock:
+            if self._hides_of != threading.get_ident():
+                self._told = (self._told + found)[:FINDINGS_MAX]
+
+    @contextlib.contextmanager
+    def _hiding_findings(self) -> Iterator[None]:
+        """While it is entered, waits of this thread raise what they find, but do not keep it for findings(). One thread at a
+        time."""
+        with self._lock:
+            self._hides_of = threading.get_ident()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._hides_of = 0
 
     def _drop_capture(self, stream: int, graph: ctypes.c_uint64) -> None:
         """Ends the capture of a stream, if there is one, and destroys its graph, which may already be here."""
