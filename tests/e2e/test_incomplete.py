@@ -258,16 +258,20 @@ def test_a_minimized_case_of_a_script_names_its_shapes(new_home):
     assert re.search(r"^minimized in \d+ trials: \[\d.*\] -> \[1.*\]$", said, re.MULTILINE) and "0 of 0" not in said, said
 
 
-SLOW_SCRIPT = "import time\ntime.sleep(30)\n"
+SLOW_SCRIPT = "import pathlib, time\npathlib.Path('FILE').touch()\ntime.sleep(30)\n"
 
 
 @pytest.mark.parametrize("words", [("fuzz", "good"), ("test", "good"), ("ci",)])
 def test_a_script_that_an_interruption_ended_is_no_failure(new_home, words):
-    home = new_home({**scripts("x + x"), "good.py": SLOW_SCRIPT + process_script("x + x")})
+    home = new_home(scripts("x + x"))
+    began = home.home / "began"
+    (home.project / "good.py").write_text(SLOW_SCRIPT.replace("FILE", str(began)) + process_script("x + x"))
     home.start()
     process = subprocess.Popen([BIN / "gpuemu", *words], cwd=home.project, env=home.env, text=True,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2.5)  # The first case of `good` waits for its script.
+    while not began.exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 130 and "[FAIL]" not in out + err, (out, err)
