@@ -1,5 +1,6 @@
 """A run in which nothing ran is no success, whichever way it was asked for; and what may be left out fails nothing."""
 import json
+import re
 
 import pytest
 
@@ -71,6 +72,10 @@ def test_the_pytest_plugin_skips_a_dtype_and_fails_an_op(new_home):
     home = new_home(project(SOME))
     _, found = pytest_in(home.project, "gpuemu.toml", env=home.env)
     assert found == {"twice[float32]": "pass", "twice[float16]": "skipped"}
+    file = home.project / "gpuemu.toml"
+    file.write_text(re.sub(r"(?m)^cases = .*", "cases = 100000", file.read_text()))
+    said, found = pytest_in(home.project, "gpuemu.toml", "--gpuemu-budget=1s", "-rs", env=home.env)
+    assert found["twice[float16]"] == "skipped" and "no kernel supports any of its cases" in said, said
     (home.project / "gpuemu.toml").write_text(project(NEVER)["gpuemu.toml"])
     _, found = pytest_in(home.project, "gpuemu.toml", env=home.env)
     assert found == {"twice[float32]": "failure", "twice[float16]": "failure"}

@@ -279,7 +279,7 @@ class OpItem(pytest.Item):
 
     def runtest(self) -> None:
         budget = self.config.stash[_BUDGET]
-        report = self._run([self.dtype] if self.dtype else [])
+        report = self._run([self.dtype] if self.dtype else [], budget.cases or 0, budget.seconds)
         self.add_report_section("call", "gpuemu", f"{report.passed} of {report.total} cases, seed {report.seed}")
         if report.failed:
             raise OpFailure(report)
@@ -295,19 +295,17 @@ class OpItem(pytest.Item):
         if not report.total:
             raise RuntimeError(f"no case of '{self.op}' was run")
 
-    def _run(self, dtypes: list[str]) -> TestReport:
+    def _run(self, dtypes: list[str], cases: int, seconds: float | None = None) -> TestReport:
         import gpuemu
 
-        budget = self.config.stash[_BUDGET]
         with in_project(self.path), gpuemu.Client() as client:
-            return client.run_tests([self.op], cases=budget.cases or 0, seed=self.config.stash[_SEED], dtypes=dtypes,
-                                    progress=_stop_after(client, budget.seconds))  # fmt: skip
+            return client.run_tests([self.op], cases=cases, seed=self.config.stash[_SEED], dtypes=dtypes, progress=_stop_after(client, seconds))
 
     def _skip_if_other_dtypes_run(self, report: TestReport) -> None:
         """Skips a dtype that no kernel takes, like `gpuemu test`; an op of which nothing runs is an error."""
         if not self.dtype or report.total:
             return
-        for one in self._run([]).ops:
+        for one in self._run([], cases=1).ops:
             if one.dtype == self.dtype and one.skipped_reason and not one.skipped_reason.startswith("error: "):
                 pytest.skip(one.skipped_reason)
 
