@@ -199,7 +199,8 @@ Reply fuzz_kernel_op(const OpConfig& op, const FuzzOpRequest& request, Call& cal
   std::vector<DType> dtypes;
   std::ranges::copy_if(op.dtypes, std::back_inserter(dtypes), tested);
   // Published clients send these two when their user names no dtype.
-  const bool named = options.dtypes != std::vector{DType::Float32, DType::Float16};
+  const bool named = std::set(options.dtypes.begin(), options.dtypes.end()) !=
+                     std::set{DType::Float32, DType::Float16};
   if (dtypes.empty() && (request.config || named)) {
     return error_reply(no_such_dtype(op, options.dtypes));
   }

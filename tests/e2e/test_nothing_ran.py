@@ -68,6 +68,15 @@ def test_dtypes_that_a_client_names_are_those_that_run(new_home):
         assert ask(["float32", "float16"])["total"] == 4
 
 
+@pytest.mark.parametrize("dtypes", [["float32", "float16"], ["float16", "float32"]])
+def test_an_op_without_the_dtypes_of_clients_whose_user_names_none_runs_its_own(new_home, dtypes):
+    files = project("n > 0")
+    home = new_home({**files, "gpuemu.toml": files["gpuemu.toml"].replace('["float32", "float16"]', '["int32"]')})
+    home.start()
+    with home.client() as client:
+        assert client.ask("FuzzOp", op_name="twice", fuzz_config=fuzz_config(dtypes=dtypes), iterations=4, fail_fast=False)["total"] == 4
+
+
 def test_the_pytest_plugin_skips_a_dtype_and_fails_an_op(new_home):
     home = new_home(project(SOME))
     _, found = pytest_in(home.project, "gpuemu.toml", env=home.env)
