@@ -40,25 +40,27 @@ def rate(tool, op, cases, seed, words):
     return results["total"] / seconds, used / results["total"]
 
 
-def started(options, programs, lanes, home):
-    """The tool with a project of so many lanes, that has compiled the kernel and started everything."""
+def tool_with(options, programs, lanes, home):
+    """The tool with a project of so many lanes."""
     home.mkdir(parents=True)
     correct_examples(home / "project", {options.op: DIMS[options.op]})
     config = home / "project/gpuemu.toml"
     runtime = f'[runtime]\nbackend = "{options.backend}"\nworkers = {lanes}\n'
     text, set_ = re.subn(r"(?m)^\[runtime\]\n", runtime, re.sub(r"(?m)^(backend|workers) = .*\n", "", config.read_text()))
     config.write_text(text if set_ else runtime + text)
-    tool = Gpuemu(programs, home)
-    tool.run("fuzz", "-i", "200")
-    return tool
+    return Gpuemu(programs, home)
 
 
 def measure(options, lanes, folder):
     """The medians of rate and processor time of each way with so many lanes, by build."""
     builds = {"": options.bin, **({"before": options.before} if options.before else {})}
-    tools = {build: started(options, programs, lanes, folder / f"{lanes}{build}") for build, programs in builds.items()}
+    tools = {build: tool_with(options, programs, lanes, folder / f"{lanes}{build}") for build, programs in builds.items()}
     found = {build: {way: [] for way in WAYS} for build in builds}
     try:
+        for tool in tools.values():  # Starts the daemon and compiles the kernel.
+            warmed = tool.run("fuzz", "-i", "200")
+            if warmed.returncode != 0:
+                sys.exit(f"gpuemu fuzz ended with {warmed.returncode}:\n{warmed.stdout[-2000:]}\n{warmed.stderr[-2000:]}")
         for number in range(options.rounds):
             for way, words in WAYS.items():
                 for build, tool in tools.items():
