@@ -39,7 +39,7 @@ int change_edges(Graph graph, const GraphNode* from, const GraphNode* to, const 
       [&](Process&, GraphState& state) -> int {
         if (count != 0 && (from == nullptr || to == nullptr)) return CUDA_ERROR_INVALID_VALUE;
         if (!are_plain(edges, count)) return unsupported_call("cuGraph with programmatic edges");
-        // As the header says.
+        // According to the header, such a graph keeps its edges.
         if (!change.adds && uses_memory(state)) return CUDA_ERROR_NOT_SUPPORTED;
         std::vector<std::pair<Node*, Node*>> pairs;
         for (size_t i = 0; i < count; ++i) {
@@ -91,7 +91,7 @@ GPUEMU_DRIVER_API int cuGraphDestroy(Graph graph) {
 GPUEMU_DRIVER_API int cuGraphClone(Graph* clone, Graph graph) {
   return with_graph(graph, [&](Process& driver, const GraphState& state) -> int {
     if (clone == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (uses_memory(state)) return CUDA_ERROR_NOT_SUPPORTED;  // As the header says.
+    if (uses_memory(state)) return CUDA_ERROR_NOT_SUPPORTED;  // According to the header.
     *clone = driver.graphs.add(state.clone());
     return CUDA_SUCCESS;
   });
@@ -206,7 +206,7 @@ GPUEMU_DRIVER_API int cuGraphNodeGetType(GraphNode node, int* type) {
 
 GPUEMU_DRIVER_API int cuGraphDestroyNode(GraphNode node) {
   return with_node(node, [](Process& driver, Node& state) -> int {
-    if (uses_memory(*state.graph)) return CUDA_ERROR_NOT_SUPPORTED;  // As the header says.
+    if (uses_memory(*state.graph)) return CUDA_ERROR_NOT_SUPPORTED;  // According to the header.
     for (const auto& inside : graphs_inside(state.work)) forget_graph(driver, *inside);
     state.graph->remove(state);
     return CUDA_SUCCESS;

@@ -81,7 +81,7 @@ def program_html(report: Any) -> str:
 
 
 def bisect_html(found: Any) -> str:
-    """Of a comparison of two sides: the first op that differs."""
+    """Formats a comparison of two sides: the first op that differs."""
     if found.index is None:
         return _verdict(True, "no op differs")
     values = [(found.a, found.a_value), (found.b, found.b_value)]
@@ -90,7 +90,7 @@ def bisect_html(found: Any) -> str:
 
 
 def _bound_of(result: Any) -> float | None:
-    """What the worst element may be off, as the finding says."""
+    """Returns the largest allowed error of the worst element, from the finding's message."""
     for failure in result.failures:
         said = re.search(r"> bound ([0-9.e+-]+)", failure.message)
         if said and float(said[1]) > 0:
@@ -99,9 +99,9 @@ def _bound_of(result: Any) -> float | None:
 
 
 def plot(result: Any, actual: Any = None, expected: Any = None, bound: float | None = None) -> Any:
-    """A figure of matplotlib: the error of every element, and how often each size of error occurs. The arrays are those that
-    were compared in this process, or given. bound: what errors may be, drawn among them. Raises ValueError where there are
-    no arrays."""
+    """Draws the error of every element and a histogram of the errors, as a figure of matplotlib. The arrays are those compared in
+    this process, or the given ones. bound: the largest allowed error, drawn in the histogram. Raises ValueError if there are no
+    arrays."""
     figure_class = plots.figure_class()
     kept = result.compared or (None, None)
     actual, expected = (given if given is not None else one for given, one in zip((actual, expected), kept))
