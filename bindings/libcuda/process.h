@@ -171,6 +171,7 @@ struct LinkerState {
   std::vector<ptx::LinkInput> inputs;
   std::string ptx;                  ///< The result of cuLinkComplete.
   bool has_device_runtime = false;  ///< libcudadevrt.a was added, and is not linked yet.
+  bool allows_conflicts = false;    ///< Links despite conflicts, as nvJitLink does.
   std::string without_ptx;          ///< Why an object has no PTX; "" if all have.
 };
 

@@ -24,6 +24,7 @@ int cuLinkAddFile_v2(void* linker, int kind, const char* path, unsigned count, i
                      void** values);
 int cuLinkComplete(void* linker, void** image, size_t* bytes);
 int cuLinkDestroy(void* linker);
+int gpuemu_link_conflicts(void* linker);
 }
 
 namespace gpuemu::libnvjitlink {
@@ -166,6 +167,7 @@ GPUEMU_LINK_API int nvJitLinkCreate(void** handle, uint32_t count, const char** 
     delete made;
     return kInternal;
   }
+  (void)gpuemu_link_conflicts(made->driver_linker);
   *handle = made;
   return kSuccess;
 }

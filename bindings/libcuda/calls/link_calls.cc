@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/images/images.h"
@@ -95,6 +96,18 @@ int add_text(LinkerState& state, int type, std::string_view text, const char* na
   return CUDA_SUCCESS;
 }
 
+int refuse_link(const LinkerState& state, const std::string& why, int code) {
+  write_log(state.logs, why);
+  if (state.logs.error == nullptr) say_once(why, why);
+  return code;
+}
+
+std::string in_lines(const std::vector<std::string>& texts) {
+  std::string lines;
+  for (const std::string& one : texts) lines += (lines.empty() ? "" : "\n") + one;
+  return lines;
+}
+
 /// Links the image. Conflicts between inputs are reported in the log and on stderr.
 int link_inputs(LinkerState& state) {
   const bool is_called = std::ranges::any_of(state.inputs, [](const ptx::LinkInput& one) {
@@ -106,17 +119,14 @@ int link_inputs(LinkerState& state) {
     state.inputs.push_back({"the device runtime", std::string(kDeviceRuntime)});
   }
   auto linked = ptx::link(state.inputs);
-  if (!linked) {
-    write_log(state.logs, linked.error().message);
-    if (state.logs.error == nullptr) say_once(linked.error().message, linked.error().message);
-    return CUDA_ERROR_INVALID_PTX;
+  if (!linked) return refuse_link(state, linked.error().message, CUDA_ERROR_INVALID_PTX);
+  if (!linked->conflicts.empty() && !state.allows_conflicts) {
+    return refuse_link(state, in_lines(linked->conflicts), CUDA_ERROR_INVALID_SOURCE);
   }
-  std::string log;
-  for (const std::string& warning : linked->warnings) {
-    say_once(warning, warning);
-    log += warning + "\n";
-  }
-  if (!log.empty()) write_log(state.logs, log);
+  std::vector<std::string> told = linked->warnings;
+  for (const std::string& one : linked->conflicts) told.push_back(one + " (linked nevertheless)");
+  for (const std::string& one : told) say_once(one, one);
+  if (!told.empty()) write_log(state.logs, in_lines(told));
   state.ptx = std::move(linked->text);
   return CUDA_SUCCESS;
 }
@@ -210,6 +220,14 @@ GPUEMU_DRIVER_API int cuLinkComplete(Linker linker, void** image, size_t* bytes)
     if (const int code = link_inputs(state); code != CUDA_SUCCESS) return code;
     *image = state.ptx.data();
     if (bytes != nullptr) *bytes = state.ptx.size() + 1;
+    return CUDA_SUCCESS;
+  });
+}
+
+/// For our libnvJitLink: has the linker link what conflicts, and only tell of it.
+GPUEMU_DRIVER_API int gpuemu_link_conflicts(Linker linker) {
+  return with_linker(linker, [](LinkerState& state) -> int {
+    state.allows_conflicts = true;
     return CUDA_SUCCESS;
   });
 }

@@ -45,6 +45,7 @@ class Linker {
     rename_local_names();
     GPUEMU_TRY(choose_definitions());
     for (size_t i = 0; i < units_.size(); ++i) remove_lost(i);
+    compare_variables();
     match_prototypes();
     linked_.text = header();
     for (size_t i = 0; i < units_.size(); ++i) append(units_[i], changes_[i]);
@@ -123,9 +124,8 @@ class Linker {
         known.symbol->linkage == Linkage::Weak && other.symbol->linkage != Linkage::Weak;
     const Place gone = wins ? known : other;
     if (gone.symbol->linkage != Linkage::Weak) {
-      linked_.warnings.push_back(
-          fmt::format("'{}' is defined in '{}' and again in '{}'; the first "
-                      "definition is used: define it once",
+      linked_.conflicts.push_back(
+          fmt::format("'{}' is defined in '{}' and again in '{}'; define it once",
                       gone.symbol->name, known.unit->name, other.unit->name));
     }
     changes_of(*gone.unit).lost.insert(gone.symbol);
@@ -153,6 +153,27 @@ class Linker {
 
   Changes& changes_of(const LinkUnit& unit) {
     return changes_[static_cast<size_t>(&unit - units_.data())];
+  }
+
+  void compare_variables() {
+    for (size_t i = 0; i < units_.size(); ++i) {
+      for (const LinkSymbol& one : units_[i].symbols) {
+        if (one.is_function || changes_[i].names.contains(one.name)) continue;
+        const Place& chosen = places_.at(one.name);
+        const LinkSymbol& used = *chosen.symbol;
+        if (!used.is_definition || chosen.unit == &units_[i]) continue;
+        const bool has_size = one.bytes != 0 && used.bytes != 0;
+        if (one.space == used.space && (!has_size || one.bytes == used.bytes)) continue;
+        linked_.conflicts.push_back(
+            one.space != used.space
+                ? fmt::format("'{}' is in another memory in '{}' than in '{}', whose definition is "
+                              "used; declare it as it is defined",
+                              one.name, units_[i].name, chosen.unit->name)
+                : fmt::format("'{}' has {} bytes in '{}' and {} in '{}', whose definition is used; "
+                              "declare it as it is defined",
+                              one.name, one.bytes, units_[i].name, used.bytes, chosen.unit->name));
+      }
+    }
   }
 
   void match_prototypes() {
@@ -269,7 +290,7 @@ class Linker {
 
 Result<Linked> link(const std::vector<LinkInput>& inputs) {
   if (inputs.empty()) return Error{ErrorCode::InvalidArgument, "there is nothing to link"};
-  if (inputs.size() == 1) return Linked{inputs.front().text, {}};
+  if (inputs.size() == 1) return Linked{inputs.front().text, {}, {}};
   return Linker().run(inputs);
 }
 

@@ -81,13 +81,24 @@ TEST(PtxLink, KeepsTheOtherVariablesOfAStatement) {
   EXPECT_EQ(made.module.find("k")->body.at(0).text(), "mov.u64 %r, a");
 }
 
-TEST(PtxLink, WarnsOfTwoDefinitionsAndTakesTheFirst) {
+TEST(PtxLink, TellsOfTwoDefinitionsAndTakesTheFirst) {
   const Made made = link_items({".visible .func f() { ret; }", ".visible .func f() { trap; }"});
   EXPECT_EQ(made.module.find("f")->body.at(0).text(), "ret");
-  EXPECT_EQ(
-      made.linked.warnings,
-      (Names{"'f' is defined in 'text 1' and again in 'text 2'; the first definition is used: "
-             "define it once"}));
+  EXPECT_EQ(made.linked.conflicts,
+            (Names{"'f' is defined in 'text 1' and again in 'text 2'; define it once"}));
+}
+
+TEST(PtxLink, TellsOfVariablesThatAreDeclaredOtherwiseThanDefined) {
+  const Made sizes = link_items({".extern .global .b64 v;", ".visible .global .b32 v;"});
+  EXPECT_EQ(sizes.linked.conflicts,
+            (Names{"'v' has 8 bytes in 'text 1' and 4 in 'text 2', whose definition is used; "
+                   "declare it as it is defined"}));
+  const Made spaces = link_items({".visible .global .b32 v;", ".weak .const .b32 v;"});
+  EXPECT_EQ(spaces.linked.conflicts,
+            (Names{"'v' is in another memory in 'text 2' than in 'text 1', whose definition is "
+                   "used; declare it as it is defined"}));
+  const Made unsized = link_items({".extern .global .b32 v[];", ".visible .global .b32 v[4];"});
+  EXPECT_TRUE(unsized.linked.conflicts.empty());
 }
 
 TEST(PtxLink, CallsAFunctionThatIsDeclaredOtherwiseThroughAnotherOne) {

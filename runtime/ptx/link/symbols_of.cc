@@ -141,11 +141,13 @@ class Reader {
   Status variables(LinkSymbol symbol, Space space) {
     const Declaration declaration = GPUEMU_TRY(parse_declaration(in_, space));
     symbol.is_definition = symbol.linkage != Linkage::Extern;
+    symbol.space = space;
     const size_t first = unit_.symbols.size();
     do {
       symbol.name_at = offset();
       for (const Variable& one : GPUEMU_TRY(parse_declarator(in_, declaration, budget_))) {
         symbol.name = one.name;
+        symbol.bytes = one.bytes;
         unit_.symbols.push_back(symbol);
       }
       if (in_.is('=')) GPUEMU_TRY(initialiser());

@@ -19,6 +19,8 @@ struct LinkSymbol {
   bool is_function = false;
   bool is_definition = false;
   std::vector<Variable> results, params;  ///< Those of a function.
+  Space space = Space::Global;            ///< Of a variable.
+  uint64_t bytes = 0;                     ///< Of a variable; 0: its text does not say.
   size_t begin = 0, end = 0;              ///< The bytes of its statement in the text.
   size_t name_at = 0;                     ///< Where a variable's name begins in the text.
 

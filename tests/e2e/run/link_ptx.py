@@ -94,3 +94,14 @@ GRID = HEAD + b"""
 }"""
 load(handle, (PTX, GRID), (LIBRARY, b"!<arch>\ncuda_device_runtime.o/"))
 print(run_kernel())
+
+# Of a name that is defined twice nvJitLink uses one definition; the driver refuses it.
+_, handle = create(b"-arch=sm_80")
+linker, linked = ctypes.c_void_p(), ctypes.c_void_p()
+assert cuda.cuLinkCreate_v2(0, None, None, ctypes.byref(linker)) == 0
+for name in (b"first.ptx", b"second.ptx"):
+    assert link.nvJitLinkAddData(handle, PTX, TWICE, size(len(TWICE)), name) == 0
+    assert cuda.cuLinkAddData_v2(linker, 1, TWICE, size(len(TWICE)), name, 0, None, None) == 0
+print(link.nvJitLinkComplete(handle), log_of(handle))
+print(cuda.cuLinkComplete(linker, ctypes.byref(linked), ctypes.byref(length)))
+assert link.nvJitLinkDestroy(ctypes.byref(handle)) == 0 and cuda.cuLinkDestroy(linker) == 0
