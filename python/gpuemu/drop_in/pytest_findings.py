@@ -145,9 +145,9 @@ def _wait_for_devices(library: ctypes.CDLL) -> None:
             continue
         if library.cuDevicePrimaryCtxRetain(ctypes.byref(context), device):
             continue
-        library.cuCtxPushCurrent_v2(context)
-        _synchronize(library)
-        library.cuCtxPopCurrent_v2(ctypes.byref(context))
+        if not library.cuCtxPushCurrent_v2(context):
+            _synchronize(library)
+            library.cuCtxPopCurrent_v2(ctypes.byref(context))
         library.cuDevicePrimaryCtxRelease_v2(device)
 
 
