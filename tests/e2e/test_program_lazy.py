@@ -311,6 +311,32 @@ def test_spare_memory_makes_room_before_memory_is_out():
     device.close()
 
 
+WITH_ROOM = {"op": "gelu", "name": "with_room", "types": {"T": ["float32"]}, "priority": 9, "workspace": "x.count * 65536",
+             "source": 'extern "C" __global__ void with_room(const float* x, float* y, float* room, int n) {'
+                       " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { room[i] = x[i]; y[i] = room[i] + 1.0f; } }",
+             "launches": [runtime.Launch("with_room", "cdiv(x.count, 64)", 64, ["x", "y", "workspace", "i32:x.count"])]}
+
+
+@pytest.mark.parametrize("is_prepared", [False, True])
+def test_spare_memory_makes_room_for_workspaces(is_prepared):
+    """The workspace of 10 elements is 640 KiB. With the spares of 800,000 bytes it does not fit."""
+    with runtime.Device("emulator", memory_limit_bytes=1 << 20) as device, runtime.register_kernel(**WITH_ROOM):
+        device.recycles = True
+        x, y = device.zeros(10), device.empty(10)
+        device._blocks([Layout(device.empty(200_000))], device.default_stream)
+        assert device._spares._now
+        if is_prepared:
+            calls = PreparedCalls(device)
+            for _ in range(3):
+                calls.add("relu", [("x", x)], [("y", y)], 0, b"")
+            calls.add("gelu", [("x", x)], [("y", y)], 0, b"")
+            addresses = {"x": x._address, "y": y._address}
+            assert calls.issue(addresses, [x._memory._block, y._memory._block], device.default_stream) == (4, None)
+        else:
+            runtime.op_call("gelu", [x], [y], device=device)
+        assert y.numpy().tolist() == [1.0] * 10 and not device._spares._now
+
+
 def test_a_step_that_gets_no_memory_keeps_the_spares_that_it_did_not_use():
     with runtime.Device("emulator", memory_limit_bytes=6 << 20) as device:
         device.recycles = True

@@ -146,6 +146,12 @@ class Allocations(DeviceCalls):
         self._give_back(unused)
         return bool(unused)
 
+    def _makes_room(self) -> bool:
+        if self._captures or not self._drop_spares():
+            return False
+        self._check("gpuemu_memory_trim", 0)
+        return True
+
     def _give_back(self, unused: Sequence[int]) -> None:
         for address in unused:
             with self._lock:

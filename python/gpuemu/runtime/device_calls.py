@@ -57,6 +57,10 @@ class DeviceCalls(library.Unique):
     def _check(self, function: str, *arguments: Any) -> None:
         self._context.check(getattr(self._library, function), *arguments)
 
+    def _makes_room(self) -> bool:
+        """Returns spare memory to the device, from which ops take their workspaces. Returns False if there was none."""
+        raise NotImplementedError
+
     def _check_using(self, used: Sequence[Any], function: Any, *arguments: Any) -> None:
         """Like _check. An object that another thread closed after it was checked raises ReleasedError."""
         try:
@@ -182,7 +186,13 @@ class DeviceCalls(library.Unique):
         call.op, call.stream = self._op_number(name), stream.handle
         call.inputs, call.outputs = ctypes.addressof(in_row), ctypes.addressof(out_row)
         call.input_count, call.output_count = len(inputs), len(outputs)
-        self._check_using([stream], self._check, function, ctypes.byref(call), *further)
+        issue = [stream], self._check, function, ctypes.byref(call), *further
+        try:
+            self._check_using(*issue)
+        except errors.OutOfMemoryError:
+            if not self._makes_room():
+                raise
+            self._check_using(*issue)
         graph = stream._graph
         for owner, block in used:
             block.used_by(stream)

@@ -90,6 +90,8 @@ class PreparedCalls:
             else:
                 self._put(addresses, handle)
                 done, code = self._issue(entered)
+                if code == errors.RESOURCE_EXHAUSTED and self._device._makes_room():
+                    done, code = self._issue(entered, done)
             if code:
                 self._device._check_using((stream,), context.library.check, code)
         except (errors.DeviceError, KernelError) as problem:
@@ -110,17 +112,19 @@ class PreparedCalls:
             for call in self._calls:
                 call.stream = stream
 
-    def _issue(self, context: Any) -> tuple[int, int]:
-        """Returns how many calls succeeded, and the code of the next one."""
+    def _issue(self, context: Any, done: int = 0) -> tuple[int, int]:
+        """Makes the calls from number `done` on. Returns how many have succeeded, and the code of the next one."""
         functions = self._device._library
         if not functions.has("gpuemu_op_calls"):
-            for done, call in enumerate(self._calls):
-                if code := functions.gpuemu_op_call(context, ctypes.byref(call)):
-                    return done, code
+            for number in range(done, len(self._calls)):
+                if code := functions.gpuemu_op_call(context, ctypes.byref(self._calls[number])):
+                    return number, code
             return len(self._calls), 0
-        issued = ctypes.c_uint32()
-        code = functions.gpuemu_op_calls(context, self._row, len(self._calls), ctypes.byref(issued))
-        return issued.value, code
+        issued, row, count = ctypes.c_uint32(), self._row, len(self._calls) - done
+        if done:
+            row = (ctypes.c_void_p * count)(*row[done:])
+        code = functions.gpuemu_op_calls(context, row, count, ctypes.byref(issued))
+        return done + issued.value, code
 
     def _graph_of(self, addresses: Mapping[Any, int]) -> int:
         """Returns the graph of the calls at these addresses, captured now if they have recurred often enough; 0 if there is none.
