@@ -125,7 +125,7 @@ def test_layouts_are_real_strides_and_what_needs_one_is_found_in_it():
 def test_an_op_is_called_like_its_function_and_checks_itself():
     @gpuemu.op(lambda x: np.maximum(x, 0), dims={"cols": (1, 5)}, cases=20)
     def relu(x: gpuemu.Tensor["rows", "cols"]):
-        """Returns max(x, 0)."""
+        """Of x."""
         return np.maximum(x, x.dtype.type(0))
 
     assert relu(np.float32(-1)) == 0 and relu.__doc__ == "Of x."
