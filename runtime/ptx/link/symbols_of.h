@@ -18,13 +18,13 @@ struct LinkSymbol {
   Linkage linkage = Linkage::Local;
   bool is_function = false;
   bool is_definition = false;
-  std::vector<Variable> results, params;  ///< Those of a function.
-  Space space = Space::Global;            ///< Of a variable.
-  uint64_t bytes = 0;                     ///< Of a variable; 0: its text does not say.
+  std::vector<Variable> results, params;  ///< For functions.
+  Space space = Space::Global;            ///< For variables.
+  uint64_t bytes = 0;                     ///< For variables; 0 if the text does not give a size.
   size_t begin = 0, end = 0;              ///< The bytes of its statement in the text.
   size_t name_at = 0;                     ///< Where a variable's name begins in the text.
 
-  /// Whether calls pass the same bytes to both.
+  /// Returns whether calls pass the same bytes to both.
   bool has_prototype_of(const LinkSymbol& other) const;
 };
 
