@@ -108,6 +108,9 @@ struct GraphStep {
 
 /// A graph that can be launched. graphs_mutex() guards it.
 struct GraphExecState {
+  /// Locked by each call that uses the object, before graphs_mutex(), which a launch unlocks while
+  /// it waits.
+  std::mutex use;
   std::shared_ptr<GraphState> graph;  ///< A separate copy.
   uint64_t flags = 0;
   std::vector<GraphStep> steps;

@@ -36,7 +36,10 @@ bool has_right_size(ConditionType type, unsigned size) {
   return false;
 }
 
-int wait_for(const Place& place) { return code_of(place.slot->streams->synchronize(place.stream)); }
+int wait_for(const Place& place) {
+  const GraphsUnlocked unlocked;
+  return code_of(place.slot->streams->synchronize(place.stream));
+}
 
 int write_condition(const Place& place, uint64_t handle, uint32_t value) {
   const auto bytes = std::as_bytes(std::span(&value, 1));

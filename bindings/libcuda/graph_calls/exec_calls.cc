@@ -165,7 +165,10 @@ int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   }
   if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) return code;
   if (const int code = run_steps(place, exec.steps); code != CUDA_SUCCESS) return code;
-  if (uses_host) let_finish(driver, place);
+  if (uses_host) {
+    const GraphsUnlocked unlocked;
+    let_finish(driver, place);
+  }
   if (uses_memory(*exec.graph)) {
     if (const int code = end_memory(driver, place, exec); code != CUDA_SUCCESS) return code;
     drop_steps(driver, exec);  // They were made for memory that is freed.

@@ -26,9 +26,13 @@ template <typename Work>
 int with_exec(GraphExec exec, const Work& work, const char* call = __builtin_FUNCTION()) {
   const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
-    const std::lock_guard lock(graphs_mutex());
     const auto state = driver.graph_execs.find(exec);
-    return state == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_VALUE) : work(driver, *state);
+    if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const std::lock_guard use(state->use);
+    const std::lock_guard lock(graphs_mutex());
+    // Another thread may have destroyed it meanwhile.
+    if (driver.graph_execs.find(exec) != state) return CUDA_ERROR_INVALID_VALUE;
+    return work(driver, *state);
   });
 }
 template <typename Work>
@@ -40,6 +44,16 @@ int with_node(GraphNode handle, const Work& work, const char* call = __builtin_F
     return node == nullptr ? static_cast<int>(CUDA_ERROR_INVALID_VALUE) : work(driver, *node);
   });
 }
+
+/// Unlocks graphs_mutex(), which the thread holds, for as long as the object lives. For waits: the
+/// work that a thread waits for may need a call of another thread.
+class GraphsUnlocked {
+ public:
+  GraphsUnlocked() { graphs_mutex().unlock(); }
+  ~GraphsUnlocked() { graphs_mutex().lock(); }
+  GraphsUnlocked(const GraphsUnlocked&) = delete;
+  GraphsUnlocked& operator=(const GraphsUnlocked&) = delete;
+};
 
 /// Finds the nodes of `graph`, each once. Returns false if a handle is not one of them.
 inline bool find_nodes(const GraphState& graph, const GraphNode* handles, size_t count,

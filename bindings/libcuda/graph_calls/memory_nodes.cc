@@ -77,6 +77,7 @@ int each(const GraphState& graph, const Work& work) {
 }
 
 int wait_for(const Place& place) {
+  const GraphsUnlocked unlocked;
   const Status waited = place.slot->streams->synchronize(place.stream);
   return !waited && waited.error().code != ErrorCode::Launch ? code_of(waited) : CUDA_SUCCESS;
 }

@@ -38,6 +38,9 @@ int capture_allocation(Process& driver, const Place& place, uint64_t bytes, Pool
                        const char* call, Address* address);
 int capture_free(const Place& place, uint64_t address, const char* call);
 
+// The caller holds the graph's GraphExecState::use and graphs_mutex(). While these functions wait,
+// the second is unlocked.
+
 /// Allocates the memory of the graph's nodes. CUDA_ERROR_INVALID_VALUE if some of it has not been
 /// freed since an earlier launch, unless the graph frees it automatically. Allocates nothing if it
 /// fails.

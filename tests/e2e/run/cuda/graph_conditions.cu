@@ -1,4 +1,8 @@
 // A graph that repeats, skips and chooses parts by conditions that kernels set.
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "program.h"
 
 // Halves until 1 is reached.
@@ -95,6 +99,46 @@ void update(int* x, int* notes) {
   for (const cudaGraph_t one : {graph, other, switched}) CHECK(cudaGraphDestroy(one));
 }
 
+struct Other {
+  std::atomic<bool> is_done{false};
+  bool was_in_time = false;
+};
+
+void wait_for_other(void* data) {
+  Other& other = *static_cast<Other*>(data);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!other.is_done && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+  other.was_in_time = other.is_done;
+}
+
+// Another thread makes and ends streams and graphs while a launch waits for its conditions.
+void launch_while_another_thread_works(const int* x, int* notes) {
+  const cudaGraph_t graph = decide_and_note(x, notes, 8, cudaGraphCondTypeIf);
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  cudaStream_t stream;
+  CHECK(cudaStreamCreate(&stream));
+  Other other;
+  CHECK(cudaLaunchHostFunc(stream, wait_for_other, &other));
+  std::thread thread([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // Until the launch waits.
+    cudaStream_t own_stream;
+    cudaGraph_t own;
+    CHECK(cudaStreamCreate(&own_stream));
+    CHECK(cudaStreamDestroy(own_stream));
+    CHECK(cudaGraphCreate(&own, 0));
+    CHECK(cudaGraphDestroy(own));
+    other.is_done = true;
+  });
+  CHECK(cudaGraphLaunch(exec, stream));
+  thread.join();
+  CHECK(cudaStreamSynchronize(stream));
+  EXPECT(other.was_in_time);
+  CHECK(cudaStreamDestroy(stream));
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+}
+
 int main() {
   int *x, *steps, *notes, host[4];
   CHECK(cudaMalloc(&x, sizeof(int)));
@@ -162,6 +206,7 @@ int main() {
   CHECK(cudaGraphDestroy(graph));
 #ifndef FAULTY
   update(x, notes);
+  launch_while_another_thread_works(x, notes);
 #endif
   CHECK(cudaFree(x));
   CHECK(cudaFree(steps));
