@@ -166,10 +166,10 @@ class Linker {
         if (one.space == used.space && (!has_size || one.bytes == used.bytes)) continue;
         linked_.conflicts.push_back(
             one.space != used.space
-                ? fmt::format("'{}' is in another memory in '{}' than in '{}', whose definition is "
-                              "used; declare it as it is defined",
+                ? fmt::format("'{}' is in another memory in '{}' than in '{}', where it is "
+                              "defined; declare it as it is defined",
                               one.name, units_[i].name, chosen.unit->name)
-                : fmt::format("'{}' has {} bytes in '{}' and {} in '{}', whose definition is used; "
+                : fmt::format("'{}' has {} bytes in '{}' and {} in '{}', where it is defined; "
                               "declare it as it is defined",
                               one.name, one.bytes, units_[i].name, used.bytes, chosen.unit->name));
       }

@@ -91,12 +91,12 @@ TEST(PtxLink, TellsOfTwoDefinitionsAndTakesTheFirst) {
 TEST(PtxLink, TellsOfVariablesThatAreDeclaredOtherwiseThanDefined) {
   const Made sizes = link_items({".extern .global .b64 v;", ".visible .global .b32 v;"});
   EXPECT_EQ(sizes.linked.conflicts,
-            (Names{"'v' has 8 bytes in 'text 1' and 4 in 'text 2', whose definition is used; "
+            (Names{"'v' has 8 bytes in 'text 1' and 4 in 'text 2', where it is defined; "
                    "declare it as it is defined"}));
   const Made spaces = link_items({".visible .global .b32 v;", ".weak .const .b32 v;"});
   EXPECT_EQ(spaces.linked.conflicts,
-            (Names{"'v' is in another memory in 'text 2' than in 'text 1', whose definition is "
-                   "used; declare it as it is defined"}));
+            (Names{"'v' is in another memory in 'text 2' than in 'text 1', where it is defined; "
+                   "declare it as it is defined"}));
   const Made unsized = link_items({".extern .global .b32 v[];", ".visible .global .b32 v[4];"});
   EXPECT_TRUE(unsized.linked.conflicts.empty());
 }
