@@ -122,9 +122,9 @@ class Allocations(DeviceCalls):
                 made.append(block)
         except BaseException:
             with self._lock:
-                for address, one in zip(found, layouts):
-                    if address:
-                        self._spares.add(one.label, address)
+                for spare, one in zip(found, layouts):
+                    if spare:
+                        self._spares.add(one.label, spare)
             raise
         finally:
             self._context.leave()
