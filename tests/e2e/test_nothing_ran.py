@@ -82,9 +82,9 @@ def test_the_pytest_plugin_skips_a_dtype_and_fails_an_op(new_home):
     _, found = pytest_in(home.project, "gpuemu.toml", env=home.env)
     assert found == {"twice[float32]": "pass", "twice[float16]": "skipped"}
     file = home.project / "gpuemu.toml"
-    file.write_text(re.sub(r"(?m)^cases = .*", "cases = 100000", file.read_text()))
-    said, found = pytest_in(home.project, "gpuemu.toml", "--gpuemu-budget=1s", "-rs", env=home.env)
-    assert found["twice[float16]"] == "skipped" and "no kernel supports any of its cases" in said, said
+    file.write_text(re.sub(r"(?m)^cases = .*", "cases = 20000", file.read_text()))
+    said, found = pytest_in(home.project, "gpuemu.toml", "--gpuemu-budget=1s", env=home.env)
+    assert found["twice[float16]"] == "skipped", said  # All cases of float32 take longer than the budget.
     (home.project / "gpuemu.toml").write_text(project(NEVER)["gpuemu.toml"])
     _, found = pytest_in(home.project, "gpuemu.toml", env=home.env)
     assert found == {"twice[float32]": "failure", "twice[float16]": "failure"}
