@@ -18,7 +18,8 @@ int conditional_work(Process& driver, const GraphState& graph, ConditionalNode* 
 void tell_bodies(Process& driver, Node& node, ConditionalNode& told);
 /// Returns true if work after the node depends on a condition, so that the host has to read it.
 bool is_step(const Node& node);
-// The caller also holds GraphExecState::use. While these functions wait, graphs_mutex() is unlocked.
+// The caller also holds GraphExecState::use. While these functions wait, graphs_mutex() is
+// unlocked.
 
 /// Sets the conditions of the graph to their values at the start of a launch.
 int set_conditions(const Place& place, const GraphState& graph);
