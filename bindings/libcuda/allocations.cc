@@ -81,6 +81,13 @@ Allocations::Shared Allocations::freed_holding(uint64_t address) const {
   return found == freed_.rend() ? nullptr : *found;
 }
 
+void Allocations::forget_freed(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(freed_, [&](const Shared& one) {
+    return one->address < address + bytes && address < one->address + one->bytes;
+  });
+}
+
 void Allocations::keep_pages(uint64_t address, uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   pages_.push_back({address, bytes});

@@ -67,6 +67,8 @@ class Allocations {
   /// Finds the most recently freed allocation that contained `address`; returns nullptr when there
   /// is none or when a live allocation contains the address.
   Shared freed_holding(uint64_t address) const;
+  /// Forgets freed allocations in this range, whose addresses the system has given out again.
+  void forget_freed(uint64_t address, uint64_t bytes);
   /// Keeps pages of freed host memory, which nobody can access, from being reused; unmaps the
   /// oldest ones if there are too many.
   void keep_pages(uint64_t address, uint64_t bytes);

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <span>
 
-#include "bindings/libcuda/graph_calls/memory_nodes.h"
+#include "bindings/libcuda/graph_memory.h"
 #include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/reach.h"
 

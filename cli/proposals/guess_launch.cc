@@ -413,8 +413,9 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
   std::vector<ProposedLaunch> all;
   for (const HostLaunch* host : instance.launches) {
     take_values(*host, source, kernel);
-    if (auto made = launch_from_host(*host, source, context, instance, kernel))
+    if (auto made = launch_from_host(*host, source, context, instance, kernel)) {
       all.push_back(*made);
+    }
   }
   all.push_back(launch_from_body(source, instance, context.definitions, kernel));
   // Host code's launches need it, too.

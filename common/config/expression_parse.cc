@@ -306,8 +306,9 @@ class Parser {
   std::string unexpected() const {
     if (at_ >= text_.size()) return "it ends too early";
     const char c = text_[at_];
-    if (c == '*' && at_ > 0 && text_[at_ - 1] == '*')
+    if (c == '*' && at_ > 0 && text_[at_ - 1] == '*') {
       return "unexpected '*'; a power is written n * n";
+    }
     if (c == '^') return "unexpected '^'; a power is written n * n";
     if (c == '=') return "unexpected '='; equality is '=='";
     if (c == '&' || c == '|') return std::string("unexpected '") + c + "'; logic is '&&' and '||'";

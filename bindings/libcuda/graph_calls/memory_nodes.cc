@@ -1,7 +1,6 @@
 #include "bindings/libcuda/graph_calls/memory_nodes.h"
 
 #include <algorithm>
-#include <map>
 
 #include <sys/mman.h>
 
@@ -12,32 +11,8 @@
 namespace gpuemu::libcuda {
 namespace {
 
-constexpr uint64_t kPage = 4096, kNoMansLand = uint64_t{64} << 10;
-constexpr uint64_t kBytesMax = uint64_t{1} << 40;
-
-uint64_t pages_of(uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
-
-struct Reserved {
-  std::mutex mutex;
-  std::map<uint64_t, std::weak_ptr<GraphMemory>> by_address;
-};
-Reserved& reserved() {
-  static auto* const kAll = new Reserved;
-  return *kAll;
-}
-
 bool is_there(Process& driver, const GraphMemory& memory) {
   return driver.allocations.at(memory.address) != nullptr;
-}
-
-std::shared_ptr<GraphMemory> reserve(int device, Context context, uint64_t bytes) {
-  if (bytes > kBytesMax) return nullptr;
-  auto made = std::make_shared<GraphMemory>(device, bytes);
-  if (made->address == 0) return nullptr;
-  made->context = context;
-  const std::lock_guard lock(reserved().mutex);
-  reserved().by_address[made->address] = made;
-  return made;
 }
 
 /// Registers the memory of a node as an allocation.
@@ -52,7 +27,7 @@ int make_live(Process& driver, const GraphMemory& memory, std::shared_ptr<const 
   if (used > known->free_bytes || memory.bytes > known->free_bytes - used) {
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
-  void* const at = mmap(reinterpret_cast<void*>(memory.address), pages_of(memory.bytes),
+  void* const at = mmap(reinterpret_cast<void*>(memory.address), memory.page_bytes(),
                         PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
   if (at == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   const int code =
@@ -84,35 +59,6 @@ int wait_for(const Place& place) {
 
 }  // namespace
 
-GraphMemory::GraphMemory(int on_device, uint64_t size) : device(on_device), bytes(size) {
-  void* const at = mmap(nullptr, pages_of(bytes) + kNoMansLand, PROT_NONE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (at != MAP_FAILED) address = reinterpret_cast<uint64_t>(at);
-}
-
-/// Memory that is still allocated stays allocated, as when the program destroys its graph.
-GraphMemory::~GraphMemory() {
-  if (address == 0) return;
-  {
-    const std::lock_guard lock(reserved().mutex);
-    reserved().by_address.erase(address);
-  }
-  Process& driver = *process();
-  if (!is_there(driver, *this)) {
-    driver.allocations.keep_pages(address, pages_of(bytes) + kNoMansLand);
-  }
-}
-
-std::shared_ptr<GraphMemory> graph_memory_holding(uint64_t address) {
-  // Outlives the lock: when it was the last one, its destructor takes the lock as well.
-  std::shared_ptr<GraphMemory> found;
-  const std::lock_guard lock(reserved().mutex);
-  const auto next = reserved().by_address.upper_bound(address);
-  if (next == reserved().by_address.begin()) return nullptr;
-  found = std::prev(next)->second.lock();
-  return found != nullptr && address - found->address < found->bytes ? found : nullptr;
-}
-
 int alloc_work(Process& driver, const GraphState& graph, AllocNode* given, NodeWork& made) {
   constexpr int kPinned = 1, kOfDevice = 1;
   if (given == nullptr || given->bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -124,7 +70,7 @@ int alloc_work(Process& driver, const GraphState& graph, AllocNode* given, NodeW
   if (given->pool.location.id != graph.device() || given->access_count > 1) {
     return unsupported_call("cuGraphAddMemAllocNode for several devices");
   }
-  auto memory = reserve(graph.device(), current_context(), given->bytes);
+  auto memory = reserve_graph_memory(graph.device(), current_context(), given->bytes);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   given->address = memory->address;
   made = AllocWork{std::move(memory)};
@@ -152,7 +98,7 @@ int capture_allocation(Process& driver, const Place& place, uint64_t bytes, Pool
   if (from != nullptr && (from->device != place.device || from->host != PoolHost::None)) {
     return unsupported_call("allocations of another device or of the host in a captured stream");
   }
-  auto memory = reserve(place.device, place.context, bytes);
+  auto memory = reserve_graph_memory(place.device, place.context, bytes);
   if (memory == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
   memory->pool = pool;
   *address = memory->address;

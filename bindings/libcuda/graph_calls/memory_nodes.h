@@ -6,37 +6,15 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "bindings/libcuda/graph_memory.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {
 
-/// The allocation of a node.
-struct GraphMemory {
-  /// Reserves an address; 0 if that fails.
-  GraphMemory(int on_device, uint64_t size);
-  ~GraphMemory();
-  GraphMemory(const GraphMemory&) = delete;
-  GraphMemory& operator=(const GraphMemory&) = delete;
-
-  const int device;
-  const uint64_t bytes;
-  uint64_t address = 0;
-  Context context = nullptr;
-  Pool pool = nullptr;
-};
-
-/// Finds the memory of a node, whether it exists now or not; null if there is none. Thread-safe.
-std::shared_ptr<GraphMemory> graph_memory_holding(uint64_t address);
-
 /// Checks the parameters and reserves the address, which it also returns in `given`.
 int alloc_work(Process& driver, const GraphState& graph, AllocNode* given, NodeWork& made);
 int free_work(const GraphState& graph, uint64_t address, NodeWork& made);
-/// Turns a call that allocates in a captured stream into a node.
-int capture_allocation(Process& driver, const Place& place, uint64_t bytes, Pool pool,
-                       const char* call, Address* address);
-int capture_free(const Place& place, uint64_t address, const char* call);
 
 // The caller holds the graph's GraphExecState::use and graphs_mutex(). While these functions wait,
 // the second is unlocked.

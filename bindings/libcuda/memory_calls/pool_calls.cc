@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "bindings/libcuda/graph_calls/memory_nodes.h"
+#include "bindings/libcuda/graph_memory.h"
 #include "bindings/libcuda/memory.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/reach.h"

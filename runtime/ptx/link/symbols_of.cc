@@ -98,8 +98,9 @@ class Reader {
       if (name == ".visible") symbol.linkage = Linkage::Visible;
       if (name == ".weak" || name == ".common") symbol.linkage = Linkage::Weak;
       if (name == ".func" || name == ".entry") return function(std::move(symbol));
-      if (const auto space = space_from_directive(name))
+      if (const auto space = space_from_directive(name)) {
         return variables(std::move(symbol), *space);
+      }
     }
   }
 
