@@ -1,6 +1,7 @@
 // Tests the proposals for the text of a kernel.
 #include <functional>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "cli/proposals/fit.h"

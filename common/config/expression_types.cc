@@ -1,10 +1,11 @@
-// What is wrong with an expression whatever its names mean.
+// Finds mistakes in an expression that do not depend on the values of its names.
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "common/config/expression_node.h"
 #include "common/numeric/dtype.h"
+#include "common/toml/nearest.h"
 
 namespace gpuemu {
 namespace {
@@ -16,7 +17,7 @@ bool is_text(const Node& node) {
   return node.op == Op::Text || (node.op == Op::Name && node.text == "dtype");
 }
 
-/// A name that is not `dtype` may be one that is spelled wrong, which is what its user is told.
+/// False for a name other than `dtype`: it may be misspelled, which is reported as such.
 bool is_number(const Node& node) { return !is_text(node) && node.op != Op::Name; }
 
 class TypeChecker {
