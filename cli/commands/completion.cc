@@ -13,7 +13,7 @@ namespace {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// Returns "--format", or "-h" if there is no long name.
+/// Returns the option as it is typed, such as "--format"; "-h" for one without a long name.
 std::string word_of(const OptionText& option) {
   return option.long_names.empty() ? "-" + option.short_names.front()
                                    : "--" + option.long_names.front();

@@ -23,7 +23,7 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
-  /// Sets the placeholder for the value in the help; " " for none.
+  /// Sets the name of the value in the help; " " shows no name.
   Option type_name(const std::string& name);
   Option help(const std::string& text);
   /// Adds a check. Checks apply in the order in which they were added.

@@ -99,8 +99,8 @@ struct OpConfig {
   std::string name;
   std::string reference;  ///< Absolute path; "": none. Relative paths start at the file's folder.
   std::string reference_function;  ///< "softmax" of "ref.py:softmax"; "": reference().
-  /// The value of `reference` if it turned out to be an unwritten stub; see
-  /// daemon/server/stub_reference.h.
+  /// The path of `reference` if its function is still an unwritten stub; `reference` is then "".
+  /// See daemon/server/stub_reference.h.
   std::string stub_reference;
   std::vector<std::string> kernels;  ///< Variants.
   std::string op_script;

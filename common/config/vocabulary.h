@@ -48,7 +48,7 @@ enum class MemoryLayout : uint8_t {
 std::string_view name_of(MemoryLayout layout);
 std::optional<MemoryLayout> memory_layout_from_name(std::string_view name);
 
-/// Which process runs the reference of a case.
+/// Selects the process that runs the reference of a case.
 enum class ReferenceMode : uint8_t {
   Auto,     ///< A process kept between cases, if the script allows it.
   Process,  ///< A new process for each case.

@@ -109,7 +109,7 @@ Status Server::State::open() {
     try {
       io_thread = std::thread([this] { run_io(); });
       return ok_status();
-    } catch (const std::system_error&) {  // Also if there is none for the pool.
+    } catch (const std::system_error&) {  // The system has no thread for this, or for the pool.
     }
   }
   return error(ErrorCode::ResourceExhausted, "the system has no thread to serve {}", path.native());

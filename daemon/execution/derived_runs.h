@@ -19,8 +19,8 @@ struct Slot;
 /// Runs the kernel on all derived cases that the relations of a case need, on one slot.
 class DerivedRuns {
  public:
-  /// Which outputs of the runs are used: the computed ones, those with no rounding but that of the
-  /// outputs, or the latter as float64.
+  /// Selects the outputs of a run: as the kernel computed them; computed without rounding and then
+  /// rounded once, to the type of the output; or computed without rounding, as float64.
   enum class Outputs : uint8_t { Computed, Exact, Wide };
   DerivedRuns(const CaseRequest& request, Slot& slot, Outputs outputs)
       : request_(request), slot_(slot), outputs_(outputs) {}
@@ -30,7 +30,7 @@ class DerivedRuns {
   void keep_underflow(NamedTensors& bounds);
   /// The same for ShadowErrors::Fusable.
   void keep_fusable(NamedTensors& bounds);
-  /// Also stores the computed outputs of the runs.
+  /// From now on, runs also add their computed outputs to `computed`.
   void keep_computed(NamedTensors& computed) { computed_ = &computed; }
   void nudge(uint64_t draw) { nudge_ = draw; }
   void move_constants(uint64_t draw) { moved_constants_ = draw; }

@@ -1,4 +1,4 @@
-// Which requests users of a shared daemon may make.
+// Decides which requests a user of a shared daemon may make.
 #pragma once
 
 #include <optional>

@@ -37,7 +37,8 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   reply.result = *std::move(failure);
   reply.version = GPUEMU_VERSION;
   reply.arch = call.context.arch;
-  reply.inputs.merge(outcome->extras.tensors->inputs);  // Beside the initial values of outputs.
+  // Keeps the initial values of outputs, which reply.inputs already holds.
+  reply.inputs.merge(outcome->extras.tensors->inputs);
   return reply;
 }
 

@@ -8,7 +8,7 @@
 namespace gpuemu {
 namespace {
 
-// A stub is a few lines; longer scripts are not stubs.
+// Larger files are not searched for a stub, which has a few lines.
 constexpr size_t kStubBytesMax = 64 << 10;
 constexpr std::string_view kBlank = " \t\r\n";
 

@@ -82,7 +82,7 @@ uint64_t shape_of(const Instruction& one) {
   return hash;
 }
 
-/// Also shows the float, because 1065353216 is 1.0f to the kernel's author.
+/// Prints the bits as an integer and as a float: the author of a kernel wrote 1.0f, not 1065353216.
 std::string with_float(uint64_t bits) {
   const auto value = static_cast<int64_t>(bits);
   const auto as_float = std::bit_cast<float>(static_cast<uint32_t>(bits));

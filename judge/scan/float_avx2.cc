@@ -99,8 +99,8 @@ GPUEMU_AVX2_INLINE __m256 add_eight(const float* output, const float* reference,
   return _mm256_andnot_ps(zero, quotient);
 }
 
-/// Also writes the errors. Invalid if output and reference differ by more than a factor of two,
-/// which max_ulp reveals.
+/// Measures the errors and writes them to `errors`. The result is invalid if an output and its
+/// reference differ by more than a factor of two, which max_ulp reveals.
 GPUEMU_AVX2 FloatTotals measure(const float* output, const float* reference, size_t count,
                                 const FloatLimits32& limits, float* errors) {
   const LimitLanes lanes{_mm256_set1_ps(limits.atol), _mm256_set1_ps(limits.rtol)};

@@ -21,7 +21,7 @@ std::vector<double> widened(const TensorView& view) {
 
 double error_between(double output, double reference) {
   if (std::isnan(output) && std::isnan(reference)) return 0;
-  if (output == reference) return 0;  // Also for equal infinities.
+  if (output == reference) return 0;  // Equal infinities have no difference: inf - inf is NaN.
   const double difference = std::abs(output - reference);
   return std::isfinite(difference) ? difference : std::numeric_limits<double>::infinity();
 }

@@ -24,7 +24,7 @@ class LogBook {
   uint64_t start(bool times, uint32_t records_max);
   /// Returns false if there is no such log.
   bool stop(uint64_t log);
-  /// Returns "" if there is no such log.
+  /// Returns the records of the log as JSON; "" if there is no such log.
   std::string json(uint64_t log) const;
   /// Sets a function that the calling thread calls with every record; null: none.
   void set_callback(std::function<void(const DispatchRecord& record)> callback);

@@ -71,7 +71,7 @@ def test_every_option_is_one(product):
     ours = {one.value for _, node in nodes() if isinstance(node, ast.Call) for one in node.args if isinstance(one, ast.Constant) and str(one.value).startswith("--")}
     options = {one for text in product for one in text.split(",")} | ours | {"--gpuemu-arch", "--gpuemu-checks", "--gpuemu-suppress"}
     assert len(options) > 100 and not told(r"(?<![\w-])--[a-z][a-z0-9-]*\b(?!-)", options | OPTIONS_OF_OTHERS.keys())
-    # For an option with a placeholder the test cannot tell if it exists.
+    # This test cannot check an option with a placeholder, so no text may have one.
     assert not [place for place, text in all_texts() if re.search(r"--[a-z-]*\{\}", text) and len(text.split()) > 2]
 
 

@@ -305,7 +305,7 @@ class SeededFuzzer:
         self._cases = legacy.iterations(self.config.seed)
 
     def next(self) -> SeededFuzzer.TestCase:
-        """Returns the next case; there is no last one."""
+        """Returns the next case. The sequence never ends."""
         rng, config = next(self._cases), self.config
         shape = legacy.draw_shape(rng.derive("shape"), config.batch_sizes, config.seq_lengths, config.hidden_dims, config.edge_cases)
         dtype, layout = rng.derive("dtype").choice(config.dtypes), rng.derive("layout").choice(config.layouts)
