@@ -44,6 +44,13 @@ def without_result(program, why, said):
     return [suite]
 
 
+def unexplained(program, status, said, suites):
+    """Returns a failure of the program if its status says that something failed and no test does."""
+    if status == 0 or any(case.find("failure") is not None for suite in suites for case in suite):
+        return []
+    return without_result(program, f"{program} ended with {status} although no test failed", said)
+
+
 def run_program(program, folder, environment):
     name = pathlib.Path(program).name
     with tempfile.TemporaryDirectory() as scratch:
@@ -60,9 +67,7 @@ def run_program(program, folder, environment):
             suites = list(tree.parse(file).getroot().iter("testsuite"))
         except (OSError, tree.ParseError):
             return without_result(name, f"{name} ended with {ended.returncode} and wrote no result", said)
-        if ended.returncode != 0 and not any(case.find("failure") is not None for suite in suites for case in suite):
-            return suites + without_result(name, f"{name} ended with {ended.returncode} although no test failed", said)
-        return suites
+        return suites + unexplained(name, ended.returncode, said, suites)
 
 
 def run_by_ctest(build, names):
@@ -71,10 +76,13 @@ def run_by_ctest(build, names):
         chosen = "^(" + "|".join(re.escape(name) for name in names) + ")$"
         ended = subprocess.run(["ctest", "--test-dir", build, "--no-tests=error", "-R", chosen, "--output-junit", str(file)],
                                capture_output=True, text=True, errors="replace")
+        said = ended.stdout + ended.stderr
         try:
-            return [tree.parse(file).getroot()]
+            suites = [tree.parse(file).getroot()]
         except (OSError, tree.ParseError):
-            return without_result("ctest", f"ctest ended with {ended.returncode} and wrote no result", ended.stdout + ended.stderr)
+            return without_result("ctest", f"ctest ended with {ended.returncode} and wrote no result", said)
+        # A program that was not built is "not run" in the result, not failed.
+        return suites + unexplained("ctest", ended.returncode, said, suites)
 
 
 def main():

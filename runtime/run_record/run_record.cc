@@ -216,8 +216,9 @@ std::string summary_of(const std::vector<RunFinding>& findings,
                       counted(processes.size(), "process", "processes"));
   if (launches == 0) text += "; no kernel was launched, so none was checked";
   if (unfinished != 0) {
-    text += fmt::format("; {} not checked, because the process ended first",
-                        counted(unfinished, "launch was", "launches were"));
+    text += fmt::format("; {} not checked, because {} did not end",
+                        counted(unfinished, "launch was", "launches were"),
+                        unfinished == 1 ? "it" : "they");
   }
   return text;
 }

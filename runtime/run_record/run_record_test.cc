@@ -56,7 +56,7 @@ TEST(RunRecord, SummaryCountsFindingsKernelsAndLaunches) {
 TEST(RunRecord, SummarySaysWhichLaunchesWereNotChecked) {
   EXPECT_EQ(summary_of({}, {{12, {"a"}, 17, 3, 2}}),
             "gpuemu: 0 findings in 3 kernels, 17 launches of 1 process; 2 launches were not "
-            "checked, because the process ended first");
+            "checked, because they did not end");
 }
 
 TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {

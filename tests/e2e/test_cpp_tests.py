@@ -41,3 +41,9 @@ def test_a_program_that_ends_badly_is_one_failure(tmp_path, lines, expected):
 def test_a_program_that_is_missing_is_one_failure(tmp_path):
     (name, message), = faults_of(cpp_tests.run_program(str(tmp_path / "none_test"), str(tmp_path), ()))
     assert name == "start" and message.startswith("none_test cannot be started")
+
+
+def test_a_program_that_was_not_built_is_one_failure(tmp_path):
+    (tmp_path / "CTestTestfile.cmake").write_text('add_test(built "/bin/true")\nadd_test(sum_test_NOT_BUILT "sum_test_NOT_BUILT")\n')
+    faults = faults_of(cpp_tests.run_by_ctest(str(tmp_path), ["built", "sum_test_NOT_BUILT"]))
+    assert faults == [("start", "ctest ended with 8 although no test failed")]

@@ -36,11 +36,12 @@ class LastRun:
 def faulting_op(place: Any, bound: tuple[Any, ...]) -> int | None:
     """Returns the number of the lowered op that goes wrong on a device of this process, found by running the ops again and
     waiting for each; None if none goes wrong."""
-    at, device = 0, place.device
+    at: int | None = None
+    device = place.device
 
     def each(index: int) -> None:
         nonlocal at
-        device.synchronize()
+        device.synchronize()  # Before the first op, a fault is one of other work.
         at = index
 
     try:
