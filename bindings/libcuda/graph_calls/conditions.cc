@@ -2,6 +2,7 @@
 
 #include <cstring>
 #include <map>
+#include <mutex>
 
 #include "bindings/libcuda/graph_calls/graph_access.h"
 #include "bindings/libcuda/memory.h"
@@ -13,6 +14,7 @@ struct Condition {
   int device = 0;
   std::optional<uint32_t> at_launch;
   bool has_node = false;
+  std::mutex launch;  ///< Locked by a launch that sets and reads the condition.
 };
 
 /// By handle, guarded by graphs_mutex(). Entries are never removed: a few bytes each, as in the
@@ -120,6 +122,19 @@ bool is_step(const Node& node) {
   if (node.type() == NodeType::Conditional) return true;
   const auto inside = graphs_inside(node.work);
   return std::ranges::any_of(inside, [](const auto& graph) { return any_node(*graph, is_step); });
+}
+
+std::vector<std::unique_lock<std::mutex>> lock_conditions(const GraphState& graph) {
+  std::map<uint64_t, std::mutex*> used;  // In one order for all launches.
+  (void)any_node(graph, [&](const Node& node) {
+    const auto* const work = std::get_if<ConditionalWork>(&node.work);
+    if (work != nullptr) used[work->condition] = &conditions().at(work->condition).launch;
+    return false;
+  });
+  std::vector<std::unique_lock<std::mutex>> locks;
+  const GraphsUnlocked unlocked;
+  for (const auto& [handle, mutex] : used) locks.emplace_back(*mutex);
+  return locks;
 }
 
 int set_conditions(const Place& place, const GraphState& graph) {

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
+#include <vector>
 
 #include "bindings/libcuda/process.h"
 
@@ -21,6 +23,9 @@ bool is_step(const Node& node);
 // The caller also holds GraphExecState::use. While these functions wait, graphs_mutex() is
 // unlocked.
 
+/// Locks the conditions of the graph for one launch. Copies of a graph share them, so their
+/// launches follow each other.
+std::vector<std::unique_lock<std::mutex>> lock_conditions(const GraphState& graph);
 /// Sets the conditions of the graph to their values at the start of a launch.
 int set_conditions(const Place& place, const GraphState& graph);
 /// Runs the steps in the stream, and waits for conditions.

@@ -149,21 +149,33 @@ int prepare(Process& driver, const Place& place, GraphExecState& exec) {
   return code;
 }
 
-int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
-  if (const int code = prepare(driver, place, exec); code != CUDA_SUCCESS) return code;
+/// Lets the stream wait for the events of the graph, and sets its conditions.
+int begin_launch(Process& driver, const Place& place, const GraphExecState& exec) {
   Streams& streams = *place.slot->streams;
   const int waits = each_event<WaitWork>(driver, *exec.graph, [&](EventState& event) {
     driver.races.waits(line_of(place), event.id);
     return code_of(streams.wait_event(place.stream, event.id));
   });
-  if (waits != CUDA_SUCCESS) return waits;
+  return waits == CUDA_SUCCESS ? set_conditions(place, *exec.graph) : waits;
+}
+
+int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
+  if (const int code = prepare(driver, place, exec); code != CUDA_SUCCESS) return code;
+  const auto conditions = lock_conditions(*exec.graph);
+  if (const int code = begin_launch(driver, place, exec); code != CUDA_SUCCESS) {
+    if (uses_memory(*exec.graph)) {
+      take_back_memory(driver, exec);
+      drop_steps(driver, exec);  // They were made for memory that is gone.
+    }
+    return code;
+  }
+  Streams& streams = *place.slot->streams;
   const bool uses_host = tell_races(driver, place, exec);
   const bool is_certain = !any_node(*exec.graph, is_step);
   for (const auto& [node, tag] : exec.tags) {
     if (exec.disabled.contains(node)) continue;
     driver.recorder.launch_repeats(tag, place.stream, is_certain);
   }
-  if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) return code;
   if (const int code = run_steps(place, exec.steps); code != CUDA_SUCCESS) return code;
   if (uses_host) {
     const GraphsUnlocked unlocked;

@@ -162,6 +162,8 @@ class Linker {
         const Place& chosen = places_.at(one.name);
         const LinkSymbol& used = *chosen.symbol;
         if (!used.is_definition || chosen.unit == &units_[i]) continue;
+        // A second definition is reported as such.
+        if (one.is_definition && one.linkage != Linkage::Weak) continue;
         const bool has_size = one.bytes != 0 && used.bytes != 0;
         if (one.space == used.space && (!has_size || one.bytes == used.bytes)) continue;
         linked_.conflicts.push_back(

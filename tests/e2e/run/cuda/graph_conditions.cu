@@ -19,6 +19,7 @@ __global__ void choose(cudaGraphConditionalHandle which, cudaGraphConditionalHan
 __global__ void set(cudaGraphConditionalHandle condition, const int* value) {
   cudaGraphSetConditional(condition, *value);
 }
+__global__ void count(int* all) { ++*all; }
 __global__ void note(int* all, int at, int value) {
 #ifdef FAULTY
   all[at + 100] = value;  // fault
@@ -139,6 +140,45 @@ void launch_while_another_thread_works(const int* x, int* notes) {
   CHECK(cudaGraphDestroy(graph));
 }
 
+// Two instances of a graph share its condition: each launch sets and reads it without the other.
+void launch_two_instances(int* yes_and_no, int* total) {
+  constexpr int kTurns = 100;
+  const int values[] = {1, 0};
+  CHECK(cudaMemcpy(yes_and_no, values, sizeof values, cudaMemcpyHostToDevice));
+  CHECK(cudaMemset(total, 0, sizeof(int)));
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphConditionalHandle which;
+  CHECK(cudaGraphConditionalHandleCreate(&which, graph));
+  int* from = yes_and_no;
+  void* given[] = {&which, &from};
+  const cudaGraphNode_t decided = add(graph, nullptr, {reinterpret_cast<void*>(set), given});
+  const Condition choice = add(graph, &decided, which, cudaGraphCondTypeIf, 1);
+  void* counted[] = {&total};
+  add(choice.bodies[0], nullptr, {reinterpret_cast<void*>(count), counted});
+  std::thread threads[2];
+  for (int i = 0; i < 2; ++i) {
+    cudaGraphExec_t exec;
+    CHECK(cudaGraphInstantiate(&exec, graph, 0));
+    cudaKernelNodeParams launch{};
+    launch.func = reinterpret_cast<void*>(set);
+    launch.gridDim = launch.blockDim = dim3(1);
+    launch.kernelParams = given;
+    from = yes_and_no + i;
+    CHECK(cudaGraphExecKernelNodeSetParams(exec, decided, &launch));
+    threads[i] = std::thread([exec] {
+      for (int turn = 0; turn < kTurns; ++turn) CHECK(cudaGraphLaunch(exec, cudaStreamPerThread));
+      CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+      CHECK(cudaGraphExecDestroy(exec));
+    });
+  }
+  for (std::thread& one : threads) one.join();
+  int got = 0;
+  CHECK(cudaMemcpy(&got, total, sizeof got, cudaMemcpyDeviceToHost));
+  EXPECT(got == kTurns);
+  CHECK(cudaGraphDestroy(graph));
+}
+
 int main() {
   int *x, *steps, *notes, host[4];
   CHECK(cudaMalloc(&x, sizeof(int)));
@@ -207,6 +247,7 @@ int main() {
 #ifndef FAULTY
   update(x, notes);
   launch_while_another_thread_works(x, notes);
+  launch_two_instances(notes, steps);
 #endif
   CHECK(cudaFree(x));
   CHECK(cudaFree(steps));

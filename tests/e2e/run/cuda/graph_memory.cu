@@ -98,6 +98,32 @@ void more_than_there_is() {
   CHECK(cudaGraphDestroy(graph));
 }
 
+// A launch that cannot begin leaves no memory behind.
+void wait_for_an_event_that_is_gone() {
+  cudaGraph_t graph;
+  cudaEvent_t gone, event;
+  CHECK(cudaGraphCreate(&graph, 0));
+  CHECK(cudaEventCreate(&gone));
+  CHECK(cudaEventCreate(&event));
+  cudaGraphNode_t wait, alloc, freed;
+  CHECK(cudaGraphAddEventWaitNode(&wait, graph, nullptr, 0, gone));
+  cudaMemAllocNodeParams memory = memory_of(128);
+  CHECK(cudaGraphAddMemAllocNode(&alloc, graph, &wait, 1, &memory));
+  CHECK(cudaGraphAddMemFreeNode(&freed, graph, &alloc, 1, memory.dptr));
+  cudaGraphExec_t exec;
+  CHECK(cudaGraphInstantiate(&exec, graph, 0));
+  CHECK(cudaEventDestroy(gone));
+  EXPECT(cudaGraphLaunch(exec, cudaStreamPerThread) != cudaSuccess);
+  EXPECT(used() == 0);
+  CHECK(cudaGraphExecEventWaitNodeSetEvent(exec, wait, event));
+  CHECK(cudaGraphLaunch(exec, cudaStreamPerThread));
+  CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+  EXPECT(used() == 0);
+  CHECK(cudaGraphExecDestroy(exec));
+  CHECK(cudaGraphDestroy(graph));
+  CHECK(cudaEventDestroy(event));
+}
+
 // The memory outlives the graph's work until the program frees it.
 void from_a_capture(unsigned flags) {
   cudaStream_t stream;
@@ -152,6 +178,7 @@ int main() {
   CHECK(cudaMalloc(&sum, sizeof(int)));
   node_by_node(sum);
   more_than_there_is();
+  wait_for_an_event_that_is_gone();
   from_a_capture(0);
   from_a_capture(cudaGraphInstantiateFlagAutoFreeOnLaunch);
   CHECK(cudaFree(sum));
