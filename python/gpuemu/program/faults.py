@@ -26,16 +26,16 @@ class LastRun:
         _, graph, lowered, _ = self.bound
         sources = {vid: held() for vid, held in self.sources.items()}
         if None not in sources.values():
-            at = faulting_op(place, (*self.bound, sources))
+            at = faulting_op(place, (*self.bound, sources), problem)
         else:  # The ops cannot run again.
             with_entry = [index for index, one in enumerate(lowered) if any(_has_entry(one["op"], found.entry) for found in problem.findings)]
             at = with_entry[0] if len(with_entry) == 1 else None
         return problem if at is None else told(problem, lowered[at], at, graph.nodes[lowered[at]["node"]].where)
 
 
-def faulting_op(place: Any, bound: tuple[Any, ...]) -> int | None:
-    """Returns the number of the lowered op that goes wrong on a device of this process, found by running the ops again and
-    waiting for each; None if none goes wrong."""
+def faulting_op(place: Any, bound: tuple[Any, ...], problem: KernelError) -> int | None:
+    """Returns the number of the lowered op that goes wrong on a device of this process as in `problem`, found by running the ops
+    again and waiting for each; None if none does. A wait also gets faults of other threads' work, which are in other kernels."""
     at: int | None = None
     device = place.device
 
@@ -48,8 +48,9 @@ def faulting_op(place: Any, bound: tuple[Any, ...]) -> int | None:
         with device._hiding_findings():  # The caller's findings() returns each finding only once.
             place.run(*bound, each)
             device.synchronize()
-    except KernelError:
-        return at
+    except KernelError as again:
+        entries = {found.entry for found in problem.findings}
+        return at if not entries or any(found.entry in entries for found in again.findings) else None
     except DeviceError:
         pass  # The device is lost, or was closed meanwhile.
     return None

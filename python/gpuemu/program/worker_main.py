@@ -49,7 +49,7 @@ class Worker:
             made = self.place.run(*bound, None)
             self.place.device.synchronize()
         except KernelError as problem:
-            problem.op_index = faulting_op(self.place, bound)
+            problem.op_index = faulting_op(self.place, bound, problem)
             raise
         self.values.update({outputs[vid]: one for vid, one in made.items()})
 
