@@ -5,10 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "cli/proposals/fit.h"
-#include "cli/proposals/index_rules.h"
-#include "cli/proposals/memory_rules.h"
 #include "cli/proposals/propose.h"
-#include "cli/proposals/require.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -41,22 +38,6 @@ TEST(Propose, TakesConstPointersForInputsIntegersForDimsAndRealsForAttrs) {
   EXPECT_EQ(kernel.params[2].role, ParamRole::Dim);
   EXPECT_EQ(kernel.params[3].role, ParamRole::Attr);
   EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
-}
-
-TEST(Propose, GivesAHashTableItsSizeAndAnEmptyKey) {
-  ProposedKernel kernel = only(R"(
-__global__ void insert(const unsigned* keys, unsigned* table, int n, int capacity) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
-  unsigned slot = (keys[i] * 2654435761u) % capacity;
-  while (i < n && atomicCAS(&table[slot], 0xffffffffu, keys[i]) != 0xffffffffu) {
-    slot = (slot + 1) % capacity;
-  }
-})");
-  EXPECT_EQ(kernel.params[1].init, "-1");
-  describe_hash_table(kernel);
-  EXPECT_EQ(kernel.params[1].shape, std::vector<std::string>{"capacity"});
-  EXPECT_EQ(kernel.require, "capacity >= n");
-  EXPECT_TRUE(kernel.params[1].any_order);
 }
 
 TEST(Propose, TakesAPointerThatIsConstItselfForWhatIsWritten) {
@@ -232,56 +213,6 @@ __global__ void norm(const float* x, float* y, int n) {
   if (threadIdx.x < 32) y[blockIdx.x * n] = part[threadIdx.x];
 })");
   EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
-}
-
-TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
-  ProposedKernel kernel;
-  for (const char* name : {"heads", "kv_heads", "classes", "pitch"}) {
-    kernel.params.push_back({name, ParamRole::Dim, "int32", "i32"});
-    kernel.params.back().written = name;
-  }
-  kernel.body =
-      "int group = heads / kv_heads; for (int i = 0; i < classes; ++i) x[row * pitch + i];";
-  const auto all = requirements_of(kernel);
-  ASSERT_EQ(all.size(), 2u);
-  EXPECT_EQ(all[0].text, "heads % kv_heads == 0");
-  EXPECT_EQ(all[0].met({{"heads", 3}, {"kv_heads", 2}}).at("heads"), 6);
-  EXPECT_EQ(all[1].text, "classes <= pitch");
-  EXPECT_EQ(all[1].met({{"classes", 7}, {"pitch", 4}}), (Sizes{{"classes", 4}, {"pitch", 7}}));
-  EXPECT_TRUE(all[1].holds({{"classes", 4}, {"pitch", 4}}));
-}
-
-ProposedParam pointer(const std::string& name, const std::string& dtype) {
-  ProposedParam param{.name = name, .dtype = dtype};
-  param.written = name;
-  param.is_const = true;
-  return param;
-}
-
-TEST(DescribeRowPointers, SaysWhatRowsAndColumnsChoose) {
-  ProposedKernel kernel;
-  kernel.params = {pointer("begin", "int32"), pointer("column", "int32"),
-                   pointer("value", "float32"), pointer("x", "float32")};
-  kernel.params[0].shape = {"rows + 1"};
-  kernel.body =
-      "const int first = begin[row]; const int end = begin[row + 1];"
-      "for (int e = first; e < end; ++e) { const int c = column[e]; sum += value[e] * x[c]; }";
-  describe_row_pointers(kernel);
-  EXPECT_TRUE(kernel.params[0].sorted);
-  EXPECT_EQ(kernel.params[0].range, "[0, \"nnz\"]");
-  EXPECT_EQ(kernel.params[1].range, "[0, \"column_count - 1\"]");
-  EXPECT_EQ(kernel.params[2].shape, (std::vector<std::string>{"nnz"}));
-  EXPECT_EQ(kernel.params[3].shape, (std::vector<std::string>{"column_count"}));
-  EXPECT_EQ(kernel.sizes.size(), 2u);
-}
-
-TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
-  ProposedKernel kernel;
-  kernel.params = {pointer("x", "int32")};
-  kernel.params[0].shape = {"n"};
-  kernel.body = "y[i] = x[i + 1] - x[i];";
-  describe_row_pointers(kernel);
-  EXPECT_FALSE(kernel.params[0].sorted);
 }
 
 TEST(FitShape, KnowsElementsThatEachBlockHas) {

@@ -8,7 +8,7 @@
 
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/include_dirs.h"
-#include "cli/proposals/settle.h"
+#include "cli/trials/settle.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/numeric/dtype.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 
 namespace gpuemu {
 namespace {

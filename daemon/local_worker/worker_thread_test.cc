@@ -1,7 +1,7 @@
 // A worker on a thread of this process, with the emulator.
 #include "daemon/local_worker/worker_thread.h"
 
-#include "daemon/worker/fakes/plan_fixture.h"
+#include "daemon/executor/fakes/plan_fixture.h"
 #include "daemon/worker/worker_client.h"
 #include "runtime/device/device.h"
 

@@ -3,8 +3,8 @@
 
 #include <fmt/ranges.h>
 
+#include "daemon/executor/module_variables.h"
 #include "daemon/pipeline/case_export.h"
-#include "daemon/worker/module_variables.h"
 
 namespace gpuemu {
 namespace {

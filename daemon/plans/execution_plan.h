@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/config/expression.h"
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 
 namespace gpuemu {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "daemon/worker/execute_buffer.h"
-#include "daemon/worker/execute_sparse.h"
+#include "daemon/executor/execute_buffer.h"
+#include "daemon/executor/execute_sparse.h"
 
 namespace gpuemu {
 namespace {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/service_limits.h"
-#include "daemon/worker/plan_ranges.h"
+#include "daemon/executor/plan_ranges.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {

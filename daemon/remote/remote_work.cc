@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "daemon/executor/plan_ranges.h"
 #include "daemon/remote/mailbox.h"
 #include "daemon/worker/plan_codec.h"
-#include "daemon/worker/plan_ranges.h"
 
 namespace gpuemu {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {

@@ -8,6 +8,7 @@
 #include "common/base/limits.h"
 #include "common/protocol/op_state.h"
 #include "daemon/case/case_report.h"
+#include "daemon/executor/plan.h"
 #include "daemon/explain/compiler_sensitivity.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/server/campaign_events.h"
@@ -17,7 +18,6 @@
 #include "daemon/server/join_reports.h"
 #include "daemon/server/narrow_op.h"
 #include "daemon/server/project.h"
-#include "daemon/worker/plan.h"
 
 namespace gpuemu {
 namespace {

@@ -4,11 +4,11 @@
 #include "common/base/service_limits.h"
 #include "common/codec/json_codec.h"
 #include "daemon/ci/ci_run.h"
+#include "daemon/executor/plan.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
-#include "daemon/worker/plan.h"
 #include "runtime/compile/machine_code.h"
 
 namespace gpuemu {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "common/base/bytes.h"
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {

@@ -1,6 +1,6 @@
 #include "daemon/worker/plan_codec.h"
 
-#include "daemon/worker/fakes/plan_fixture.h"
+#include "daemon/executor/fakes/plan_fixture.h"
 
 namespace gpuemu {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/result.h"
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 #include "daemon/worker/plan_codec.h"
 #include "daemon/worker/tape_channel.h"
 #include "daemon/worker/worker_client.h"

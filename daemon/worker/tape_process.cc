@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 #include "daemon/worker/tape_channel.h"
 #include "runtime/device/device.h"
 

@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 
 #include "common/base/limits.h"
+#include "daemon/executor/execute.h"
+#include "daemon/executor/execute_sparse.h"
 #include "daemon/worker/busy_wait.h"
-#include "daemon/worker/execute.h"
-#include "daemon/worker/execute_sparse.h"
 #include "daemon/worker/plan_codec.h"
 
 namespace gpuemu {

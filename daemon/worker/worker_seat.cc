@@ -6,7 +6,7 @@
 
 #include <fmt/ranges.h>
 
-#include "daemon/worker/plan.h"
+#include "daemon/executor/plan.h"
 #include "daemon/worker/plan_codec.h"
 #include "runtime/device/device.h"
 

@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "common/base/service_limits.h"
-#include "daemon/worker/fakes/plan_fixture.h"
+#include "daemon/executor/fakes/plan_fixture.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "common/base/blake2.h"
-#include "daemon/worker/execute.h"
+#include "daemon/executor/execute.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu::fidelity {

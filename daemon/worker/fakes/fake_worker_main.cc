@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/worker/fakes/fake_device.h"
+#include "daemon/executor/fakes/fake_device.h"
 #include "daemon/worker/worker_loop.h"
 
 int main(int argc, char** argv) {

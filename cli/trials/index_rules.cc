@@ -1,0 +1,121 @@
+#include "cli/trials/index_rules.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <re2/re2.h>
+
+namespace gpuemu::cli {
+namespace {
+
+constexpr const char* kStoredSizes = "[1, 300]";
+
+std::string escaped(const std::string& text) { return RE2::QuoteMeta(text); }
+
+/// Returns the index `row` of a text that has both `begin[row]` and `begin[row + 1]`; "" for none.
+std::string row_of(const std::string& body, const std::string& begin) {
+  const RE2 next(R"(\b)" + escaped(begin) + R"(\s*\[\s*([^\[\]]+?)\s*\+\s*1\s*\])");
+  re2::StringPiece rest(body);
+  std::string row;
+  while (RE2::FindAndConsume(&rest, next, &row)) {
+    if (RE2::PartialMatch(body,
+                          R"(\b)" + escaped(begin) + R"(\s*\[\s*)" + escaped(row) + R"(\s*\])")) {
+      return row;
+    }
+  }
+  return {};
+}
+
+/// Returns the variables that start at `begin[row]`, directly or through another variable.
+std::vector<std::string> entries_of(const std::string& body, const std::string& begin,
+                                    const std::string& row) {
+  std::vector<std::string> names;
+  std::string from = escaped(begin) + R"(\s*\[\s*)" + escaped(row) + R"(\s*\])";
+  for (size_t i = 0;; ++i) {
+    const RE2 set(R"(\b(\w+)\s*=\s*)" + from + R"(\s*[;,+])");
+    re2::StringPiece rest(body);
+    std::string name;
+    while (RE2::FindAndConsume(&rest, set, &name)) {
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    }
+    if (i == names.size()) return names;
+    from = escaped(names[i]) + R"(\b)";
+  }
+}
+
+/// Returns whether the text indexes `table` with `place`, or with a variable that is set to it.
+bool is_chosen_by(const std::string& body, const std::string& table, const std::string& place) {
+  const std::string index = R"(\b)" + escaped(table) + R"(\s*\[\s*)";
+  if (RE2::PartialMatch(body, index + place + R"(\s*\])")) return true;
+  std::string name;
+  const bool kept = RE2::PartialMatch(body, R"(\b(\w+)\s*=\s*)" + place + R"(\s*[;,])", &name);
+  return kept && RE2::PartialMatch(body, index + escaped(name) + R"(\s*\])");
+}
+
+struct Stored {
+  std::string dim;
+  std::vector<ProposedParam*> tensors = {};
+  std::string place = {};  ///< Pattern of the variable that runs over a row.
+};
+
+Stored stored_of(ProposedKernel& kernel, const ProposedParam& begin, const std::string& row) {
+  Stored stored{"nnz"};
+  for (const std::string& entry : entries_of(kernel.body, begin.written, row)) {
+    const std::string place = R"(\s*\[\s*)" + escaped(entry) + R"(\s*\])";
+    for (ProposedParam& tensor : kernel.params) {
+      if (!is_tensor(tensor) || &tensor == &begin || !tensor.is_const) continue;
+      if (!RE2::PartialMatch(kernel.body, R"(\b)" + escaped(tensor.written) + place)) continue;
+      stored.tensors.push_back(&tensor);
+      stored.place = place;
+    }
+    if (!stored.tensors.empty()) return stored;
+  }
+  return stored;
+}
+
+/// A tensor that is indexed by the stored columns has as many elements as there are columns.
+void bound_columns(ProposedKernel& kernel, const Stored& stored) {
+  for (ProposedParam* columns : stored.tensors) {
+    if (columns->dtype.find("int") == std::string::npos) continue;
+    const std::string place = R"(\b)" + escaped(columns->written) + stored.place;
+    const std::string dim = columns->name + "_count";
+    for (ProposedParam& table : kernel.params) {
+      if (!is_tensor(table) || &table == columns || !table.is_const) continue;
+      if (!is_chosen_by(kernel.body, table.written, place)) continue;
+      table.shape = {dim};
+      columns->range = fmt::format("[0, \"{} - 1\"]", dim);
+      kernel.sizes[dim] = kStoredSizes;
+    }
+  }
+}
+
+}  // namespace
+
+void describe_row_pointers(ProposedKernel& kernel) {
+  for (ProposedParam& begin : kernel.params) {
+    const bool may_point = is_tensor(begin) && begin.is_const && !begin.shape.empty() &&
+                           begin.dtype.find("int") != std::string::npos;
+    const std::string row = may_point ? row_of(kernel.body, begin.written) : "";
+    if (row.empty()) continue;
+    const Stored stored = stored_of(kernel, begin, row);
+    if (stored.tensors.empty()) continue;
+    begin.sorted = true;
+    begin.range = fmt::format("[0, \"{}\"]", stored.dim);
+    kernel.sizes[stored.dim] = kStoredSizes;
+    for (ProposedParam* tensor : stored.tensors) tensor->shape = {stored.dim};
+    bound_columns(kernel, stored);
+    return;
+  }
+}
+
+void mark_distinct(ProposedKernel& kernel, const std::multimap<std::string, std::string>& tables,
+                   const std::set<std::string>& overwritten) {
+  if (kernel.body.find("atomic") != std::string::npos) return;
+  for (ProposedParam& index : kernel.params) {
+    const auto [first, last] = tables.equal_range(index.name);
+    index.distinct |=
+        std::any_of(first, last, [&](const auto& one) { return overwritten.contains(one.second); });
+  }
+}
+
+}  // namespace gpuemu::cli
