@@ -268,7 +268,13 @@ void RaceWatch::drop_oldest() {
   done_.pop_front();
 }
 
+void RaceWatch::leave_out(uint64_t address, uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  left_out_.emplace_back(address, address + bytes);
+}
+
 void RaceWatch::add(Work work) {
+  for (const auto& [begin, end] : left_out_) forget_bytes(work.memory, begin, end);
   const size_t count = ranges_in(work.memory);
   if (count == 0) return;
   find_pages(work);

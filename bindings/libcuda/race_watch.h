@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bindings/libcuda/allocations.h"
@@ -94,6 +95,8 @@ class RaceWatch {
   void host_accesses(uint64_t address, bool writes, const WorkStamp* function);
   /// Called when the memory is freed, and may be allocated again.
   void forget_memory(uint64_t address, uint64_t bytes);
+  /// Called for memory of the driver's own, whose use the driver orders.
+  void leave_out(uint64_t address, uint64_t bytes);
 
  private:
   struct Work {
@@ -135,6 +138,7 @@ class RaceWatch {
   bool has_branches_ = false;
   std::deque<Work> done_;  ///< Work with its memory, in the order of its end.
   size_t ranges_ = 0;      ///< In done_.
+  std::vector<std::pair<uint64_t, uint64_t>> left_out_;  ///< First and end address of each range.
   /// Undecided pairs are not findings: the host or a kernel may have written the value.
   std::deque<Undecided> undecided_;
 };

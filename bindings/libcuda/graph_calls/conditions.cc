@@ -177,6 +177,7 @@ GPUEMU_DRIVER_API int cuGraphConditionalHandleCreate(uint64_t* handle, Graph gra
     if (const Status empty = device.fill(*made, std::byte{0}, sizeof(uint32_t)); !empty) {
       return code_of(empty);
     }
+    driver.races.leave_out(*made, sizeof(uint32_t));  // Instances of the graph share it.
     Condition& known = conditions()[*made];
     known.device = state.device();
     if ((flags & kAssign) != 0) known.at_launch = at_launch;
