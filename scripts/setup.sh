@@ -24,8 +24,8 @@ build_packages=(g++ cmake ninja-build ccache pkg-config libnng-dev librocksdb-de
   flatbuffers-compiler nlohmann-json3-dev libtomlplusplus-dev libcli11-dev
   libre2-dev libb2-dev libfmt-dev libspdlog-dev libssl-dev libedit-dev libxbyak-dev libgtest-dev
   libsnappy-dev zlib1g-dev libbz2-dev liblz4-dev libzstd-dev libgflags-dev python3 python3-numpy python3-venv)
-test_packages=(python3-pytest python3-jsonschema python3-lxml python3-yaml clang-format-19 clang-tidy-19
-  make procps openssl curl groff zsh fish shellcheck debootstrap)
+test_packages=(python3-pytest python3-pytest-timeout python3-jsonschema python3-lxml python3-yaml clang-format-19
+  clang-tidy-19 make procps openssl curl groff zsh fish shellcheck debootstrap)
 nightly_packages=(clang-19 libclang-rt-19-dev)
 vscode_packages=(chromium fonts-dejavu-core)
 packages=("${build_packages[@]}")

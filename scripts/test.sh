@@ -115,6 +115,8 @@ folders=(python/tests tests/e2e tests/faults tests/ptx tests/quality)
 # With more, tests that compare times fail now and then.
 together=(); files=$(($(nproc) * 3 / 2))
 $python -c 'import xdist' 2>/dev/null && together=(-n $((files < 6 ? files : 6)) --dist loadfile --no-loadscope-reorder)
+# No test takes a tenth of this time on two cores.
+$python -c 'import pytest_timeout' 2>/dev/null && together+=(--timeout 900)
 PYTHONPATH=$root/python $python -m pytest "${together[@]}" -q -p no:cacheprovider "${folders[@]}" \
   --junitxml build/pytest.xml 2>&1 | tail -n 40
 count_junit build/pytest.xml "Python and end to end" "${PIPESTATUS[0]}"

@@ -2,6 +2,7 @@
 import json
 import os
 import pty
+import select
 import signal
 import subprocess
 import time
@@ -176,12 +177,13 @@ def test_the_compiler_of_a_client_that_is_interrupted_ends_and_its_progress_is_s
     project = Project(new_home, SOURCE.replace("GUARD", ""), compiler=HANGING)
     project.home.start()
     ours, theirs = pty.openpty()
-    client = subprocess.Popen([str(BIN / "gpuemu"), "test"], cwd=project.home.project, env=project.home.env,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
+    client = subprocess.Popen([str(BIN / "gpuemu"), "test"], cwd=project.home.project,
+                              env={**project.home.env, "TERM": "xterm"}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=theirs)
     os.close(theirs)
     compiler = project.hanging_compiler()
     shown = b""
     while b"of 12 kernels" not in shown:
+        assert select.select([ours], [], [], 60)[0], shown
         shown += os.read(ours, 4096)
     assert b"compiling 1 of 12 kernels" in shown
     client.send_signal(signal.SIGINT)
