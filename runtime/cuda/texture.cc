@@ -74,7 +74,7 @@ int mode_of(TextureConfig::Address mode) {
 
 ResourceDesc resource_of(const TextureConfig& config) {
   ResourceDesc made;
-  if (config.height == 0) {
+  if (config.shape == TextureConfig::Shape::Row) {
     made.type = kResourceLinear;
     const LinearDesc row{config.address, format_of(config), config.channels, config.extent_bytes()};
     std::memcpy(made.of.data(), &row, sizeof row);
@@ -89,7 +89,8 @@ ResourceDesc resource_of(const TextureConfig& config) {
 
 TextureDesc texture_of(const TextureConfig& config) {
   TextureDesc made;
-  made.address_modes = {mode_of(config.address_x), mode_of(config.address_y), 1};
+  made.address_modes = {mode_of(config.address_x), mode_of(config.address_y),
+                        mode_of(config.address_z)};
   made.filter = config.filter == TextureConfig::Filter::Linear ? 1 : 0;
   const bool integers = config.texel != TextureConfig::Texel::Float && !config.normalized_values;
   made.flags = (integers ? kReadAsInteger : 0) |
@@ -101,10 +102,12 @@ TextureDesc texture_of(const TextureConfig& config) {
 Result<uint64_t> CudaDevice::make_texture(const TextureConfig& config) {
   GPUEMU_TRY(ready());
   GPUEMU_TRY(check_texture(config));
-  if (config.height == 1 && config.pitch_bytes == 0) {
+  using Shape = TextureConfig::Shape;
+  if (config.is_layered || (config.shape != Shape::Row && config.shape != Shape::Plane)) {
     return error(ErrorCode::Unsupported,
-                 "texture of one line with filter: the driver makes it of arrays alone; expected "
-                 "the bytes from row to row");
+                 "texture of the geometry .{}: the driver makes it of arrays alone; expected one "
+                 "row that is read by index, or a plane",
+                 geometry_of(config.shape, config.is_layered));
   }
   GPUEMU_TRY(check_range(config.address, config.extent_bytes()));
   const ResourceDesc resource = resource_of(config);

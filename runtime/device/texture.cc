@@ -2,10 +2,25 @@
 
 namespace gpuemu {
 namespace {
-/// Largest sizes of textures over linear memory (CUDA programming guide, technical specifications).
-constexpr uint32_t kRowWidthMax = 1 << 28, kLineWidthMax = 131072;
-constexpr uint32_t kPlaneWidthMax = 131072, kPlaneHeightMax = 65000;
-constexpr uint64_t kPitchMax = 2097120;
+using Shape = TextureConfig::Shape;
+
+/// Largest sizes (CUDA programming guide, technical specifications).
+struct Limits {
+  Shape shape;
+  bool is_layered;
+  uint32_t width, height, depth;
+};
+constexpr Limits kLimits[] = {
+    {Shape::Row, false, 1 << 28, 1, 1},
+    {Shape::Line, false, 131072, 1, 1},
+    {Shape::Line, true, 32768, 1, 2048},
+    {Shape::Plane, false, 131072, 65536, 1},
+    {Shape::Plane, true, 32768, 32768, 2048},
+    {Shape::Volume, false, 16384, 16384, 16384},
+    {Shape::Cube, false, 32768, 32768, kCubeFaces},
+    {Shape::Cube, true, 32768, 32768, 2046},
+};
+constexpr uint64_t kPitchMax = uint64_t{131072} * 16;
 
 Status check_format(const TextureConfig& config) {
   const bool floats = config.texel == TextureConfig::Texel::Float;
@@ -35,60 +50,101 @@ Status check_modes(const TextureConfig& config) {
   const auto repeats = [](Address mode) {
     return mode == Address::Wrap || mode == Address::Mirror;
   };
-  if (!config.normalized_coordinates && (repeats(config.address_x) || repeats(config.address_y))) {
+  const bool any =
+      repeats(config.address_x) || repeats(config.address_y) || repeats(config.address_z);
+  if (!config.normalized_coordinates && any) {
     return error(
         ErrorCode::InvalidArgument,
         "texture with wrap or mirror addressing and unnormalized coordinates; expected clamp or "
         "border, or normalized coordinates");
   }
+  if (config.shape == Shape::Row &&
+      (config.filter != TextureConfig::Filter::Point || config.normalized_coordinates)) {
+    return error(ErrorCode::InvalidArgument,
+                 "texture of one row that is read by index; expected no filter and no normalized "
+                 "coordinates, or the shape of a line");
+  }
   return {};
 }
 
-Status check_rows(const TextureConfig& config) {
-  if (config.height == 1 && config.pitch_bytes == 0) {
-    if (config.width <= kLineWidthMax) return check_modes(config);
-    return error(ErrorCode::InvalidArgument,
-                 "texture of one line of {} texels; expected at most {}", config.width,
-                 kLineWidthMax);
+Status check_size(const TextureConfig& config) {
+  const Limits* most = nullptr;
+  for (const Limits& row : kLimits) {
+    if (row.shape == config.shape && row.is_layered == config.is_layered) most = &row;
   }
-  if (config.height == 0) {
-    const bool plain = config.filter == TextureConfig::Filter::Point &&
-                       !config.normalized_coordinates && config.width <= kRowWidthMax;
-    if (plain) return {};
+  const char* const geometry = geometry_of(config.shape, config.is_layered);
+  if (most == nullptr) {
     return error(ErrorCode::InvalidArgument,
-                 "texture of one row of {} texels; it has no filter and no normalized coordinates, "
-                 "and at most {} texels; expected a height for those",
-                 config.width, kRowWidthMax);
+                 "layered texture of the geometry .{}; expected layers "
+                 "of lines, planes or cubes",
+                 geometry);
   }
-  if (config.width > kPlaneWidthMax || config.height > kPlaneHeightMax ||
-      config.pitch_bytes > kPitchMax || config.pitch_bytes % kTexturePitchAlignment != 0 ||
-      config.pitch_bytes < uint64_t{config.width} * config.texel_bytes()) {
+  if (config.width == 0 || config.height == 0 || config.depth == 0 || config.width > most->width ||
+      config.height > most->height || config.depth > most->depth) {
     return error(ErrorCode::InvalidArgument,
-                 "texture of {} x {} texels of {} bytes with {} bytes from row to row; expected at "
-                 "most {} x {}, and a multiple of {} that a row fits into, up to {}",
-                 config.width, config.height, config.texel_bytes(), config.pitch_bytes,
-                 kPlaneWidthMax, kPlaneHeightMax, kTexturePitchAlignment, kPitchMax);
+                 "texture of {} x {} x {} texels; expected 1 to {} x {} x {} for .{}", config.width,
+                 config.height, config.depth, most->width, most->height, most->depth, geometry);
   }
-  return check_modes(config);
-}
-}  // namespace
-
-uint64_t TextureConfig::extent_bytes() const {
-  const uint64_t row = uint64_t{width} * texel_bytes();
-  return height == 0 ? row : (height - 1) * pitch_bytes + row;
+  if (config.shape == Shape::Cube &&
+      (config.width != config.height || config.depth % kCubeFaces != 0)) {
+    return error(ErrorCode::InvalidArgument,
+                 "cube texture of {} x {} texels and {} faces; expected squares, and six faces for "
+                 "each cube",
+                 config.width, config.height, config.depth);
+  }
+  return {};
 }
 
-Status check_texture(const TextureConfig& config) {
-  GPUEMU_TRY(check_format(config));
-  if (config.width == 0) {
-    return error(ErrorCode::InvalidArgument, "texture without a width; expected at least 1 texel");
+Status check_layout(const TextureConfig& config) {
+  const uint64_t row = uint64_t{config.width} * config.texel_bytes();
+  const bool has_rows = config.shape != Shape::Row && config.shape != Shape::Line;
+  if (has_rows && (config.pitch_bytes > kPitchMax || config.pitch_bytes < row ||
+                   config.pitch_bytes % kTexturePitchAlignment != 0)) {
+    return error(ErrorCode::InvalidArgument,
+                 "texture with rows of {} bytes and {} bytes from row to row; expected a multiple "
+                 "of {} that a row fits into, up to {}",
+                 row, config.pitch_bytes, kTexturePitchAlignment, kPitchMax);
   }
-  GPUEMU_TRY(check_rows(config));
+  const uint64_t slice = has_rows ? config.height * config.pitch_bytes : row;
+  if (config.depth > 1 &&
+      (config.slice_bytes < slice || config.slice_bytes % kTexturePitchAlignment != 0)) {
+    return error(ErrorCode::InvalidArgument,
+                 "texture with slices of {} bytes and {} bytes from slice to slice; expected a "
+                 "multiple of {} that a slice fits into",
+                 slice, config.slice_bytes, kTexturePitchAlignment);
+  }
   if (config.address % kTextureAlignment != 0) {
     return error(ErrorCode::InvalidArgument, "texture at {:#x}; expected a multiple of {}",
                  config.address, kTextureAlignment);
   }
   return {};
+}
+}  // namespace
+
+const char* geometry_of(TextureConfig::Shape shape, bool is_layered) {
+  switch (shape) {
+    case Shape::Row:
+    case Shape::Line:
+      return is_layered ? "a1d" : "1d";
+    case Shape::Plane:
+      return is_layered ? "a2d" : "2d";
+    case Shape::Volume:
+      return "3d";
+    case Shape::Cube:
+      return is_layered ? "acube" : "cube";
+  }
+  return "";
+}
+
+uint64_t TextureConfig::extent_bytes() const {
+  return (depth - 1) * slice_bytes + (height - 1) * pitch_bytes + uint64_t{width} * texel_bytes();
+}
+
+Status check_texture(const TextureConfig& config) {
+  GPUEMU_TRY(check_format(config));
+  GPUEMU_TRY(check_size(config));
+  GPUEMU_TRY(check_modes(config));
+  return check_layout(config);
 }
 
 }  // namespace gpuemu

@@ -72,6 +72,7 @@ class FunctionParser {
   Result<Operand> address(uint32_t depth);
   Result<Operand> vector(uint32_t depth);
   Result<Operand> named(bool negated);
+  Result<Operand> pair_with(Operand first);
   Result<Operand> symbol(const Token& name);
   Result<Operand> undeclared(const Token& name);
   Operand register_operand(std::string_view name, uint32_t index) const;

@@ -171,7 +171,7 @@ Result<Operand> FunctionParser::vector(uint32_t depth) {
     made.elements.push_back(GPUEMU_TRY(operand(depth + 1)));
   } while (in_.accept(','));
   GPUEMU_TRY(in_.expect('}', "or ',' in a vector operand"));
-  return made;
+  return in_.accept('|') ? pair_with(std::move(made)) : made;
 }
 
 Result<int64_t> FunctionParser::offset() {
@@ -213,10 +213,15 @@ Result<Operand> FunctionParser::named(bool negated) {
     made.offset = GPUEMU_TRY(subscripts(name));
   }
   if (!in_.accept('|')) return made;
+  return pair_with(std::move(made));
+}
+
+// Parses the q of p|q.
+Result<Operand> FunctionParser::pair_with(Operand first) {
   if (in_.peek().kind != TokenKind::Word) return in_.unexpected("a register after '|'");
   Operand pair;
   pair.kind = Operand::Kind::PredPair;
-  pair.elements.push_back(std::move(made));
+  pair.elements.push_back(std::move(first));
   const Token second = in_.take();
   pair.elements.push_back(GPUEMU_TRY(symbol(second)));
   return pair;

@@ -11,6 +11,7 @@ namespace {
 
 using Address = TextureConfig::Address;
 using Filter = TextureConfig::Filter;
+using Shape = TextureConfig::Shape;
 using Texel = TextureConfig::Texel;
 
 constexpr uint32_t kWidth = 5, kHeight = 3;
@@ -197,6 +198,7 @@ TEST_P(Textures, MakeFloatsOfSmallIntegers) {
 TEST_P(Textures, OfOneRowAreReadByIndex) {
   const std::string fetch = kernel_of("tex.1d.v4.s32.s32 {%f0, %f1, %f2, %f3}, [%t, {%x}];", "b32");
   TextureConfig config;
+  config.shape = Shape::Row;
   config.address = upload(std::vector<int8_t>{1, -2, 127, -128, 5, 6, 7, 8}, "texels");
   config.width = 4;
   config.texel = Texel::Signed;
@@ -221,7 +223,7 @@ TEST_P(Textures, OfALineAreFiltered) {
   TextureConfig config;
   config.address = upload(std::vector<float>{0, 10, 20, 30}, "texels");
   config.width = 4;
-  config.height = 1;
+  config.shape = Shape::Line;
   config.filter = Filter::Linear;
   const std::vector<Point> at = {{0.5f, 0}, {1, 7}, {1.75f, -3}, {9, 0}, {-2, 0}};
   const auto got = read<Point, float>(ptx, config, at);

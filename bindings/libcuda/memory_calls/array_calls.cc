@@ -86,22 +86,24 @@ int with_array(ArrayHandle array, const Work& work, const char* call = __builtin
 
 /// Sets the location of the texels. Reports what is not supported.
 int set_texels(Process& driver, const ResourceDescription& resource, TextureConfig& config) {
+  using Shape = TextureConfig::Shape;
   ArrayFormat format{};
   switch (resource.type) {
     case ResourceType::Array: {
       const auto array = driver.arrays.find(resource.array);
       if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
       if (array->what.depth != 0) return unsupported_call("cuTexObjectCreate of 3D and layers");
+      config.shape = array->what.height == 0 ? Shape::Line : Shape::Plane;
       config.address = array->address;
       config.width = static_cast<uint32_t>(array->what.width);
       config.height = static_cast<uint32_t>(array->rows());
-      // An array without rows is one-dimensional.
-      config.pitch_bytes = array->what.height == 0 ? 0 : array->pitch_bytes;
+      config.pitch_bytes = array->pitch_bytes;
       config.channels = array->what.channels;
       format = array->what.format;
       break;
     }
     case ResourceType::Linear:
+      config.shape = Shape::Row;
       config.address = resource.linear.address;
       config.channels = resource.linear.channels;
       format = resource.linear.format;
@@ -148,7 +150,7 @@ int set_reading(const TextureDescription& texture, TextureConfig& config) {
   config.normalized_coordinates = (texture.flags & kNormalized) != 0;
   config.normalized_values = config.texel != TextureConfig::Texel::Float && config.bits != 32 &&
                              (texture.flags & kAsInteger) == 0;
-  if (config.height == 0) return CUDA_SUCCESS;  // Only read by index.
+  if (config.shape == TextureConfig::Shape::Row) return CUDA_SUCCESS;  // Only read by index.
   const auto mode = [&](unsigned given) {
     const auto asked = static_cast<TextureConfig::Address>(given);
     const bool repeats =

@@ -10,6 +10,7 @@
 #include <new>
 #include <type_traits>
 
+#include "runtime/device/texture.h"
 #include "runtime/emulator/code/special_register.h"
 #include "runtime/ptx/module.h"
 
@@ -310,12 +311,16 @@ struct AsyncStoreOperands {
   Reduction reduction;
 };
 
-/// src: object, x, y.
+/// tex and tld4. src: object, layer. dst: the predicate that says whether the texels are resident.
 struct TextureOperands {
   static constexpr OperandsKind kKind = OperandsKind::Texture;
-  uint32_t list = 0;            ///< Registers of the four channels; kNone: the result is discarded.
-  bool has_rows = false;        ///< Two-dimensional.
+  /// Registers of the four channels (kNone: the result is discarded), then of the coordinates.
+  uint32_t list = 0;
+  TextureConfig::Shape shape = TextureConfig::Shape::Plane;
+  uint8_t coordinates = 2;
+  bool is_layered = false;
   bool takes_integers = false;  ///< Coordinates are integers.
+  bool tells_residency = false;
 };
 
 /// alloca, stacksave and stackrestore.

@@ -1,6 +1,7 @@
 #include "runtime/emulator/debugger/listing.h"
 
 #include "runtime/emulator/report/element_names.h"
+#include "runtime/ptx/flow/each_register.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -94,9 +95,7 @@ std::vector<std::vector<uint32_t>> results_of(const ptx::Function& function) {
     const Operand& to = instruction.operands[0];
     if (to.kind == Operand::Kind::Register) made.push_back(to.reg);
     if (to.kind != Operand::Kind::Vector && to.kind != Operand::Kind::PredPair) continue;
-    for (const Operand& element : to.elements) {
-      if (element.kind == Operand::Kind::Register) made.push_back(element.reg);
-    }
+    ptx::each_register(to, [&](uint32_t reg) { made.push_back(reg); });
   }
   return all;
 }

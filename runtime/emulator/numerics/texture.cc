@@ -8,6 +8,7 @@
 namespace gpuemu::emulator {
 namespace {
 using Address = TextureConfig::Address;
+using Shape = TextureConfig::Shape;
 
 constexpr int64_t kOutside = -1;
 /// Filter weights have eight fraction bits (CUDA programming guide, linear filtering).
@@ -31,17 +32,21 @@ int64_t wrapped(Address mode, int64_t at, int64_t size) {
   return kOutside;
 }
 
-/// Converts a coordinate to texels. Beyond +-2^40 every mode but the border has wrapped many times.
-double in_texels(const TextureConfig& texture, double at, uint32_t size) {
-  if (std::isnan(at)) return 0;
-  const double texels = texture.normalized_coordinates ? at * size : at;
-  return std::clamp(texels, -0x1p40, 0x1p40);
+/// Beyond +-2^40 texels every mode but the border has wrapped many times.
+double limited(double texels) {
+  return std::isnan(texels) ? 0 : std::clamp(texels, -0x1p40, 0x1p40);
 }
 
+/// The texels of a fetch in one dimension.
 struct Line {
   int64_t first = 0, second = 0;
-  uint32_t share = 0;  ///< Weight of the second texel.
+  double share = 0;  ///< Weight of the second texel.
 };
+
+Line nearest(Address mode, double at, int64_t size) {
+  const int64_t index = wrapped(mode, static_cast<int64_t>(std::floor(at)), size);
+  return {index, index, 0};
+}
 
 Line linear(Address mode, double at, int64_t size) {
   // Hardware coordinates have eight fraction bits, and so has the distance between texels.
@@ -49,12 +54,106 @@ Line linear(Address mode, double at, int64_t size) {
   const double base = std::floor(fixed / kShares);
   const auto index = static_cast<int64_t>(base);
   return {wrapped(mode, index, size), wrapped(mode, index + 1, size),
-          static_cast<uint32_t>(fixed - base * kShares)};
+          (fixed - base * kShares) / kShares};
 }
 
-void add(TexelShares& to, int64_t x, int64_t y, uint32_t share) {
-  const bool outside = x == kOutside || y == kOutside;
-  to.of[to.count++] = {outside ? kOutside : x, outside ? kOutside : y, share};
+/// A face of a cube, and the coordinates on it from 0 to 1.
+struct OnFace {
+  uint32_t face = 0;
+  double s = 0, t = 0;
+};
+
+/// Selects the face that a direction points to (CUDA programming guide, cubemap textures). Of axes
+/// of the same length z goes before y and y before x.
+OnFace face_of(const std::array<double, 3>& to) {
+  const auto [x, y, z] = to;
+  const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
+  OnFace made;
+  double s = 0, t = 0, most = 0;
+  if (az >= ax && az >= ay) {
+    made.face = std::signbit(z) ? 5 : 4;
+    most = az, s = std::signbit(z) ? -x : x, t = -y;
+  } else if (ay >= ax) {
+    made.face = std::signbit(y) ? 3 : 2;
+    most = ay, s = x, t = std::signbit(y) ? -z : z;
+  } else {
+    made.face = std::signbit(x) ? 1 : 0;
+    most = ax, s = std::signbit(x) ? z : -z, t = -y;
+  }
+  made.s = most == 0 ? 0.5 : (s / most + 1) / 2;
+  made.t = most == 0 ? 0.5 : (t / most + 1) / 2;
+  return made;
+}
+
+/// Where a fetch is in the grid: texels in up to three dimensions, and the first of its slices.
+struct InTexels {
+  std::array<double, 3> at = {0.5, 0.5, 0.5};
+  std::array<Address, 3> modes = {Address::Clamp, Address::Clamp, Address::Clamp};
+  std::array<uint32_t, 3> sizes = {1, 1, 1};
+  uint32_t dims = 0;
+  int64_t slice = 0;
+};
+
+uint32_t dims_of(Shape shape) {
+  switch (shape) {
+    case Shape::Row:
+    case Shape::Line:
+      return 1;
+    case Shape::Plane:
+    case Shape::Cube:
+      return 2;
+    case Shape::Volume:
+      return 3;
+  }
+  return 0;
+}
+
+InTexels in_texels(const TextureConfig& texture, const TexturePoint& point) {
+  InTexels made;
+  made.dims = dims_of(texture.shape);
+  made.sizes = {texture.width, texture.height, texture.depth};
+  made.modes = {texture.address_x, texture.address_y, texture.address_z};
+  if (texture.is_layered) made.slice = std::min(point.layer, texture.layers() - 1);
+  if (texture.shape == Shape::Cube) {
+    const OnFace on = face_of(point.at);
+    made.slice = made.slice * kCubeFaces + on.face;
+    made.at = {on.s * texture.width, on.t * texture.height, 0.5};
+    made.modes = {Address::Clamp, Address::Clamp, Address::Clamp};
+    return made;
+  }
+  for (uint32_t i = 0; i < made.dims; ++i) {
+    const bool normalized = texture.normalized_coordinates && !point.is_index;
+    made.at[i] = limited(normalized ? point.at[i] * made.sizes[i] : point.at[i]);
+    // Integer coordinates name texels, so beyond the edge everything reads as zero, whatever the
+    // mode (measured on an H200).
+    if (point.is_index) made.modes[i] = Address::Border;
+  }
+  return made;
+}
+
+using Lines = std::array<Line, 3>;
+
+void add(TexelShares& to, const std::array<int64_t, 3>& at, double share) {
+  if (share == 0) return;
+  const bool outside = at[0] == kOutside || at[1] == kOutside || at[2] == kOutside;
+  to.of[to.count++] = {outside ? kOutside : at[0], at[1], at[2], share};
+}
+
+/// Adds the texels of all pairs of `lines`, x first.
+TexelShares combined(const Lines& lines, int64_t slice) {
+  TexelShares made;
+  for (uint32_t corner = 0; corner < 8; ++corner) {
+    std::array<int64_t, 3> at{};
+    double share = 1;
+    for (uint32_t i = 0; i < 3; ++i) {
+      const bool second = (corner >> i & 1) != 0;
+      at[i] = second ? lines[i].second : lines[i].first;
+      share *= second ? lines[i].share : 1 - lines[i].share;
+    }
+    if (at[2] != kOutside) at[2] += slice;
+    add(made, at, share);
+  }
+  return made;
 }
 
 float half_to_float(uint16_t bits) {
@@ -67,32 +166,26 @@ float half_to_float(uint16_t bits) {
 }
 }  // namespace
 
-TexelShares texels_at(const TextureConfig& texture, double x, double y) {
-  TexelShares made;
-  const auto width = int64_t{texture.width}, height = std::max<int64_t>(texture.height, 1);
-  const double u = in_texels(texture, x, texture.width);
-  const bool has_rows = texture.height != 0 && texture.pitch_bytes != 0;
-  const double v = has_rows ? in_texels(texture, y, texture.height) : 0.5;
-  if (texture.filter == TextureConfig::Filter::Point) {
-    add(made, wrapped(texture.address_x, static_cast<int64_t>(std::floor(u)), width),
-        wrapped(texture.address_y, static_cast<int64_t>(std::floor(v)), height), kWholeShare);
-    return made;
+TexelShares texels_at(const TextureConfig& texture, const TexturePoint& point) {
+  const InTexels in = in_texels(texture, point);
+  const bool filters = texture.filter == TextureConfig::Filter::Linear && !point.is_index;
+  Lines lines{};
+  for (uint32_t i = 0; i < in.dims; ++i) {
+    lines[i] = filters ? linear(in.modes[i], in.at[i], in.sizes[i])
+                       : nearest(in.modes[i], in.at[i], in.sizes[i]);
   }
-  const Line a = linear(texture.address_x, u, width), b = linear(texture.address_y, v, height);
-  add(made, a.first, b.first, (256 - a.share) * (256 - b.share));
-  add(made, a.second, b.first, a.share * (256 - b.share));
-  add(made, a.first, b.second, (256 - a.share) * b.share);
-  add(made, a.second, b.second, a.share * b.share);
-  return made;
+  return combined(lines, in.slice);
 }
 
-TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y) {
+TexelShares texels_around(const TextureConfig& texture, const TexturePoint& point) {
+  const InTexels in = in_texels(texture, point);
+  const Line x = linear(in.modes[0], in.at[0], in.sizes[0]);
+  const Line y = linear(in.modes[1], in.at[1], in.sizes[1]);
   TexelShares made;
-  // Integer coordinates name texels, so beyond the edge everything reads as zero, whatever the mode
-  // (measured on an H200).
-  const bool has_rows = texture.height != 0 && texture.pitch_bytes != 0;
-  add(made, wrapped(Address::Border, x, texture.width),
-      has_rows ? wrapped(Address::Border, y, texture.height) : 0, kWholeShare);
+  add(made, {x.first, y.second, in.slice}, 1);
+  add(made, {x.second, y.second, in.slice}, 1);
+  add(made, {x.second, y.first, in.slice}, 1);
+  add(made, {x.first, y.first, in.slice}, 1);
   return made;
 }
 

@@ -9,22 +9,30 @@
 
 namespace gpuemu::emulator {
 
-inline constexpr uint32_t kWholeShare = 256 * 256;
-/// A texel that a fetch reads, and its weight.
+/// A texel that a fetch reads, and its weight; the weights of a fetch add up to 1.
 struct TexelShare {
-  int64_t x = 0, y = 0;
-  uint32_t share = 0;
+  int64_t x = 0, y = 0, slice = 0;
+  double share = 0;
 };
-/// The texels of one fetch: one, two in a row, or four. Texels outside a border have a negative x
-/// and read as zero.
+/// The texels of one fetch: one, or up to two in each dimension. Texels outside a border have a
+/// negative x and read as zero.
 struct TexelShares {
-  std::array<TexelShare, 4> of;
+  std::array<TexelShare, 8> of;
   uint32_t count = 0;
 };
-/// Takes the kernel's coordinates; y is ignored for one-dimensional textures.
-TexelShares texels_at(const TextureConfig& texture, double x, double y);
-/// Takes integer coordinates, to which neither filter, address mode nor normalisation apply.
-TexelShares texels_at(const TextureConfig& texture, int64_t x, int64_t y);
+
+/// The kernel's coordinates, of which a texture uses as many as it has dimensions; for a cube a
+/// direction.
+struct TexturePoint {
+  std::array<double, 3> at = {};
+  uint32_t layer = 0;
+  /// The coordinates are integers that name texels; neither filter, address mode nor normalisation
+  /// apply.
+  bool is_index = false;
+};
+TexelShares texels_at(const TextureConfig& texture, const TexturePoint& point);
+/// Returns the four texels that a linear filter blends, in the order in which tld4 returns them.
+TexelShares texels_around(const TextureConfig& texture, const TexturePoint& point);
 
 /// Returns a channel of a texel in register form: a float's bits, or the extended integer.
 uint32_t channel_of(const TextureConfig& texture, const std::byte* texel, uint32_t channel);

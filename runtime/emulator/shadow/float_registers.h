@@ -25,15 +25,13 @@ bool moves_rows(const ptx::Instruction& in);
 template <typename Visit>
 void each_result(const ptx::Instruction& in, const Visit& visit) {
   using Kind = ptx::Operand::Kind;
-  const auto writes = [&](const ptx::Operand& to) {
+  const auto writes = [&](const auto& self, const ptx::Operand& to) -> void {
     if (to.kind == Kind::Register) visit(to);
     if (to.kind != Kind::Vector && to.kind != Kind::PredPair) return;
-    for (const ptx::Operand& part : to.elements) {
-      if (part.kind == Kind::Register) visit(part);
-    }
+    for (const ptx::Operand& part : to.elements) self(self, part);
   };
   // Operands that are neither register nor vector, such as addresses and labels, are not results.
-  if (in.has_result() && !in.operands.empty()) writes(in.operands[0]);
+  if (in.has_result() && !in.operands.empty()) writes(writes, in.operands[0]);
 }
 
 }  // namespace gpuemu::emulator

@@ -24,7 +24,8 @@ struct Faults {
 const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelShare& share,
                           std::pair<uint32_t, Faults*> of) {
   const uint64_t bytes = texture.texel_bytes();
-  const uint64_t at = texture.address + static_cast<uint64_t>(share.y) * texture.pitch_bytes +
+  const uint64_t at = texture.address + static_cast<uint64_t>(share.slice) * texture.slice_bytes +
+                      static_cast<uint64_t>(share.y) * texture.pitch_bytes +
                       static_cast<uint64_t>(share.x) * bytes;
   Allocation* in = warp.launch->memory->find(at, bytes);
   const uint32_t bit = uint32_t{1} << of.first;
@@ -55,9 +56,7 @@ std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const Te
     if (texel == nullptr) continue;
     for (uint32_t channel = 0; channel < texture.channels; ++channel) {
       out[channel] = channel_of(texture, texel, channel);
-      if (share.share != 0) {
-        sums[channel] += double{std::bit_cast<float>(out[channel])} * share.share / kWholeShare;
-      }
+      sums[channel] += double{std::bit_cast<float>(out[channel])} * share.share;
     }
   }
   if (texture.filter == TextureConfig::Filter::Linear) {
@@ -91,25 +90,31 @@ void report_faults(Warp& warp, const Step& step, const Faults& faults) {
 
 /// Returns why the instruction cannot read this object; empty if it can.
 std::string mismatch(const TextureOperands& read, uint64_t handle, const TextureConfig* texture) {
+  using Shape = TextureConfig::Shape;
   if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
-  const bool rows = read.has_rows;
-  const bool is_line = texture->height == 1 && texture->pitch_bytes == 0;
-  if ((texture->height != 0 && !is_line) != rows) {
-    return fmt::format("reads a texture of {} rows by a .{} instruction", texture->height,
-                       rows ? "2d" : "1d");
+  const bool is_row = texture->shape == Shape::Row;
+  const Shape shape = is_row ? Shape::Line : texture->shape;
+  if (shape != read.shape || texture->is_layered != read.is_layered) {
+    return fmt::format("reads a texture of the geometry .{} by a .{} instruction",
+                       geometry_of(shape, texture->is_layered),
+                       geometry_of(read.shape, read.is_layered));
   }
-  if (!rows && !read.takes_integers && !is_line) {
+  if (is_row && !read.takes_integers) {
     return "reads a texture without rows at a float coordinate; those take integers (tex1Dfetch)";
   }
   return {};
 }
 
-TexelShares shares_of(Warp& warp, const Step& step, const TextureConfig& texture, uint32_t lane) {
-  const uint32_t x = warp.u32(step.src[1])[lane], y = warp.u32(step.src[2])[lane];
-  if (step.operands.get<TextureOperands>().takes_integers) {
-    return texels_at(texture, int64_t{static_cast<int32_t>(x)}, int64_t{static_cast<int32_t>(y)});
+TexturePoint point_of(Warp& warp, const Step& step, const TextureOperands& read, uint32_t lane) {
+  TexturePoint point{.is_index = read.takes_integers};
+  const uint32_t* const registers = warp.function.lists + read.list + 4;
+  for (uint32_t i = 0; i < read.coordinates; ++i) {
+    const uint32_t bits = warp.u32(registers[i])[lane];
+    point.at[i] = read.takes_integers ? static_cast<double>(static_cast<int32_t>(bits))
+                                      : double{std::bit_cast<float>(bits)};
   }
-  return texels_at(texture, double{std::bit_cast<float>(x)}, double{std::bit_cast<float>(y)});
+  if (read.is_layered) point.layer = warp.u32(step.src[1])[lane];
+  return point;
 }
 }  // namespace
 
@@ -124,14 +129,16 @@ void read_texture(Warp& warp, const Step& step, const TextureOperands& read) {
                    {.kind = DeviceFindingKind::InvalidTexture, .message = wrong, .lane = lane});
       continue;
     }
-    const auto values =
-        fetch(warp, *texture, shares_of(warp, step, *texture, lane), {lane, &faults});
+    const TexelShares shares = texels_at(*texture, point_of(warp, step, read, lane));
+    const auto values = fetch(warp, *texture, shares, {lane, &faults});
     for (uint32_t i = 0; i < values.size(); ++i) {
       if (warp.function.lists[read.list + i] != kNone) {
         warp.u32(warp.function.lists[read.list + i])[lane] = values[i];
       }
     }
   }
+  // No texture is sparse, so all its texels are resident.
+  if (read.tells_residency) warp.pred(step.dst) |= warp.masks.running;
   report_faults(warp, step, faults);
 }
 
