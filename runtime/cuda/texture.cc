@@ -76,7 +76,8 @@ ResourceDesc resource_of(const TextureConfig& config) {
   ResourceDesc made;
   if (config.shape == TextureConfig::Shape::Row) {
     made.type = kResourceLinear;
-    const LinearDesc row{config.address, format_of(config), config.channels, config.extent_bytes()};
+    const LinearDesc row{config.address, format_of(config), config.channels,
+                         config.extent_bytes(config.texel_bytes())};
     std::memcpy(made.of.data(), &row, sizeof row);
   } else {
     made.type = kResourcePlane;
@@ -103,13 +104,15 @@ Result<uint64_t> CudaDevice::make_texture(const TextureConfig& config) {
   GPUEMU_TRY(ready());
   GPUEMU_TRY(check_texture(config));
   using Shape = TextureConfig::Shape;
-  if (config.is_layered || (config.shape != Shape::Row && config.shape != Shape::Plane)) {
+  if (config.is_surface || config.is_layered || config.levels() > 1 ||
+      (config.shape != Shape::Row && config.shape != Shape::Plane)) {
     return error(ErrorCode::Unsupported,
-                 "texture of the geometry .{}: the driver makes it of arrays alone; expected one "
-                 "row that is read by index, or a plane",
+                 "{} of the geometry .{}: the driver makes it of arrays alone; expected a texture "
+                 "of one row that is read by index, or of a plane",
+                 config.is_surface ? "surface" : "texture",
                  geometry_of(config.shape, config.is_layered));
   }
-  GPUEMU_TRY(check_range(config.address, config.extent_bytes()));
+  GPUEMU_TRY(check_range(config.address, config.extent_bytes(config.texel_bytes())));
   const ResourceDesc resource = resource_of(config);
   const TextureDesc texture = texture_of(config);
   uint64_t object = 0;

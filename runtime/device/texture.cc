@@ -1,5 +1,7 @@
 #include "runtime/device/texture.h"
 
+#include <algorithm>
+
 namespace gpuemu {
 namespace {
 using Shape = TextureConfig::Shape;
@@ -38,7 +40,9 @@ Status check_format(const TextureConfig& config) {
                  "normalized",
                  config.bits);
   }
-  if (config.filter == TextureConfig::Filter::Linear && !floats && !config.normalized_values) {
+  const bool filters = config.filter == TextureConfig::Filter::Linear ||
+                       config.level_filter == TextureConfig::Filter::Linear;
+  if (filters && !floats && !config.normalized_values) {
     return error(ErrorCode::InvalidArgument,
                  "texture of integers with linear filter; expected floats or normalized values");
   }
@@ -95,27 +99,51 @@ Status check_size(const TextureConfig& config) {
   return {};
 }
 
-Status check_layout(const TextureConfig& config) {
-  const uint64_t row = uint64_t{config.width} * config.texel_bytes();
+Status check_layout(const TextureConfig& config, const TexelGrid& grid) {
+  const uint64_t row = uint64_t{grid.width} * config.texel_bytes();
   const bool has_rows = config.shape != Shape::Row && config.shape != Shape::Line;
-  if (has_rows && (config.pitch_bytes > kPitchMax || config.pitch_bytes < row ||
-                   config.pitch_bytes % kTexturePitchAlignment != 0)) {
+  if (has_rows && (grid.pitch_bytes > kPitchMax || grid.pitch_bytes < row ||
+                   grid.pitch_bytes % kTexturePitchAlignment != 0)) {
     return error(ErrorCode::InvalidArgument,
                  "texture with rows of {} bytes and {} bytes from row to row; expected a multiple "
                  "of {} that a row fits into, up to {}",
-                 row, config.pitch_bytes, kTexturePitchAlignment, kPitchMax);
+                 row, grid.pitch_bytes, kTexturePitchAlignment, kPitchMax);
   }
-  const uint64_t slice = has_rows ? config.height * config.pitch_bytes : row;
-  if (config.depth > 1 &&
-      (config.slice_bytes < slice || config.slice_bytes % kTexturePitchAlignment != 0)) {
+  const uint64_t slice = has_rows ? grid.height * grid.pitch_bytes : row;
+  if (grid.depth > 1 &&
+      (grid.slice_bytes < slice || grid.slice_bytes % kTexturePitchAlignment != 0)) {
     return error(ErrorCode::InvalidArgument,
                  "texture with slices of {} bytes and {} bytes from slice to slice; expected a "
                  "multiple of {} that a slice fits into",
-                 slice, config.slice_bytes, kTexturePitchAlignment);
+                 slice, grid.slice_bytes, kTexturePitchAlignment);
   }
-  if (config.address % kTextureAlignment != 0) {
+  if (grid.address % kTextureAlignment != 0) {
     return error(ErrorCode::InvalidArgument, "texture at {:#x}; expected a multiple of {}",
-                 config.address, kTextureAlignment);
+                 grid.address, kTextureAlignment);
+  }
+  return {};
+}
+
+Status check_levels(const TextureConfig& config) {
+  GPUEMU_TRY(check_layout(config, config));
+  const bool halves_depth = config.shape == Shape::Volume;
+  const auto half = [](uint32_t size) { return std::max(size / 2, 1u); };
+  for (uint32_t i = 1; i < config.levels(); ++i) {
+    const TexelGrid &above = config.level(i - 1), &here = config.level(i);
+    if (here.width != half(above.width) || here.height != half(above.height) ||
+        here.depth != (halves_depth ? half(above.depth) : above.depth)) {
+      return error(ErrorCode::InvalidArgument,
+                   "mipmap level {} of {} x {} x {} texels; expected half of the level above, {} x "
+                   "{} x {}",
+                   i, here.width, here.height, here.depth, above.width, above.height, above.depth);
+    }
+    GPUEMU_TRY(check_layout(config, here));
+  }
+  if (config.levels() > 1 && !config.normalized_coordinates && !config.is_surface) {
+    return error(ErrorCode::InvalidArgument,
+                 "texture of {} mipmap levels with unnormalized coordinates; expected normalized "
+                 "coordinates",
+                 config.levels());
   }
   return {};
 }
@@ -136,15 +164,15 @@ const char* geometry_of(TextureConfig::Shape shape, bool is_layered) {
   return "";
 }
 
-uint64_t TextureConfig::extent_bytes() const {
-  return (depth - 1) * slice_bytes + (height - 1) * pitch_bytes + uint64_t{width} * texel_bytes();
-}
-
 Status check_texture(const TextureConfig& config) {
+  if (config.is_surface && config.shape == Shape::Row) {
+    return error(ErrorCode::InvalidArgument,
+                 "surface of a row that is read by index; expected the shape of a line");
+  }
   GPUEMU_TRY(check_format(config));
   GPUEMU_TRY(check_size(config));
   GPUEMU_TRY(check_modes(config));
-  return check_layout(config);
+  return check_levels(config);
 }
 
 }  // namespace gpuemu

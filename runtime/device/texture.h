@@ -1,7 +1,8 @@
-// Textures over device memory, which kernels read through a texture object.
+// Textures and surfaces over device memory, which kernels access through an object.
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "common/base/result.h"
 
@@ -20,6 +21,11 @@ struct TexelGrid {
   uint32_t depth = 1;        ///< Slices: of a volume, layers, faces of cubes.
   uint64_t pitch_bytes = 0;  ///< Bytes between rows; not used for one row.
   uint64_t slice_bytes = 0;  ///< Bytes between slices; not used for one slice.
+
+  /// Returns the bytes from the first texel to the end of the last.
+  uint64_t extent_bytes(uint32_t texel_bytes) const {
+    return (depth - 1) * slice_bytes + (height - 1) * pitch_bytes + uint64_t{width} * texel_bytes;
+  }
 };
 
 struct TextureConfig : TexelGrid {
@@ -36,6 +42,8 @@ struct TextureConfig : TexelGrid {
   enum class Filter : uint8_t { Point, Linear };
 
   Shape shape = Shape::Plane;
+  /// Makes a surface object, which kernels read and write by byte; how it is read has no meaning.
+  bool is_surface = false;
   bool is_layered = false;  ///< Its slices are layers of lines, planes or cubes.
   Texel texel = Texel::Float;
   uint32_t bits = 32;  ///< Bits per channel: 8, 16 or 32; for floats 16 or 32.
@@ -43,15 +51,21 @@ struct TextureConfig : TexelGrid {
   Address address_x = Address::Clamp, address_y = Address::Clamp, address_z = Address::Clamp;
   Filter filter = Filter::Point;
   bool normalized_coordinates = false;
-  bool normalized_values = false;  ///< Integers are read as floats in [0, 1] or [-1, 1].
+  bool normalized_values = false;       ///< Integers are read as floats in [0, 1] or [-1, 1].
+  std::vector<TexelGrid> smaller;       ///< The mipmap levels 1, 2, ...; none: one level.
+  Filter level_filter = Filter::Point;  ///< Linear blends two levels.
+  float level_bias = 0, level_min = 0, level_max = 0;
+
+  uint32_t levels() const { return 1 + static_cast<uint32_t>(smaller.size()); }
+  const TexelGrid& level(uint32_t number) const {
+    return number == 0 ? *this : smaller[number - 1];
+  }
 
   uint32_t texel_bytes() const { return bits / 8 * channels; }
   /// Returns 1 for a texture that is not layered.
   uint32_t layers() const {
     return !is_layered ? 1 : shape == Shape::Cube ? depth / kCubeFaces : depth;
   }
-  /// Returns the bytes from the first texel to the end of the last.
-  uint64_t extent_bytes() const;
 };
 
 /// Returns for example "1d", "a2d" for layers of planes, or "cube", as instructions name it.

@@ -274,10 +274,14 @@ Result<uint64_t> Emulator::make_texture(const TextureConfig& config) {
   GPUEMU_TRY(check_texture(config));
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
-  if (memory_.find(config.address, config.extent_bytes()) == nullptr) {
-    return error(ErrorCode::InvalidArgument,
-                 "texture of {} bytes at {:#x} is not inside one allocation", config.extent_bytes(),
-                 config.address);
+  for (uint32_t i = 0; i < config.levels(); ++i) {
+    const TexelGrid& level = config.level(i);
+    const uint64_t bytes = level.extent_bytes(config.texel_bytes());
+    if (memory_.find(level.address, bytes) == nullptr) {
+      return error(ErrorCode::InvalidArgument,
+                   "texture of {} bytes at {:#x} is not inside one allocation", bytes,
+                   level.address);
+    }
   }
   return textures_.add(config);
 }

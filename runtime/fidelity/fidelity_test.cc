@@ -61,19 +61,24 @@ TEST(Fidelity, ApproximationsAndSumsOfTensorCoresAreExactWhereTheArchitectureIsR
 }
 
 TEST(Fidelity, WhatNoGpuAnsweredOrNoOrderFixesIsModelledOnEveryArchitecture) {
-  for (const char* form :
-       {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", "red.global.add.f32",
-        "atom.shared.add.noftz.f16x2", "atom.global.v4.f32.add", "tex.2d.v4.f32.f32",
-        "activemask.b32", "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"}) {
+  for (const char* form : {"wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32", "red.global.add.f32",
+                           "atom.shared.add.noftz.f16x2", "atom.global.v4.f32.add",
+                           "tex.2d.v4.f32.f32", "tld4.r.2d.v4.f32.f32", "activemask.b32",
+                           "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16"}) {
     EXPECT_EQ(class_of(form, 80), Class::Modelled) << form;
     EXPECT_EQ(class_of(form, 90), Class::Modelled) << form;
   }
 }
 
+TEST(Fidelity, SurfacesMoveBitsThatTheIsaDefines) {
+  EXPECT_EQ(class_of("suld.b.2d.b32.trap"), Class::Defined);
+  EXPECT_EQ(class_of("sust.b.3d.v4.b32.zero"), Class::Defined);
+}
+
 TEST(Fidelity, UnknownAndRefusedInstructionsAreUnsupported) {
   EXPECT_EQ(class_of("frobnicate.f32"), Class::Unsupported);
   EXPECT_EQ(class_of("tcgen05.mma.cta_group::1.kind::f16"), Class::Unsupported);
-  EXPECT_EQ(class_of("suld.b.2d.b32.trap"), Class::Unsupported);
+  EXPECT_EQ(class_of("suq.width.b32"), Class::Unsupported);
   EXPECT_EQ(class_of(""), Class::Unsupported);
 }
 

@@ -104,7 +104,7 @@ Open open_bits(const Form& form) {
   if (is_matrix_sum(form)) return {"a tensor-core sum, of which the ISA fixes no order", true};
   if (is_float_sum_of_threads(form)) return {"threads add floats in an order that is not fixed"};
   if (is_approximation(form)) return {"an approximation, of which the ISA bounds the error", true};
-  if (form.info().what == ptx::OpcodeClass::Texture) {
+  if (form.opcode == ptx::Opcode::Tex || form.opcode == ptx::Opcode::Tld4) {
     return {"a texture filter, whose precision the ISA leaves open", true};
   }
   if (asks_who_runs(form)) return {"which threads run together is up to the GPU"};

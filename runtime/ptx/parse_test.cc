@@ -334,6 +334,16 @@ TEST(PtxParse, AddressOfTextureKeepsItsCoordinates) {
   EXPECT_EQ(address.elements[1].kind, Kind::Vector);
 }
 
+TEST(PtxParse, AVectorMayHaveAPredicateBehindIt) {
+  const Function f = body_of(
+      ".reg .b64 %d; .reg .f32 %f<6>; .reg .pred %p; tex.2d.v4.f32.f32 {%f0,%f1,%f2,%f3}|%p, [%d, "
+      "{%f4, %f5}];");
+  const Operand& to = f.body[0].operands[0];
+  ASSERT_EQ(to.kind, Kind::PredPair);
+  EXPECT_EQ(to.elements[0].kind, Kind::Vector);
+  EXPECT_EQ(text(to), "{%f0, %f1, %f2, %f3}|%p");
+}
+
 TEST(PtxParse, NamesOfTypesComeBack) {
   for (uint8_t i = 1; i <= static_cast<uint8_t>(Type::Pred); ++i) {
     const Type type = static_cast<Type>(i);

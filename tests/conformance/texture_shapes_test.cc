@@ -1,6 +1,6 @@
 // Tests textures that CUDA makes of arrays alone and the emulator of plain memory: lines, volumes,
 // layers and cubes.
-#include <array>
+#include <cmath>
 #include <cstdint>
 
 #include "runtime/device/texture.h"
@@ -225,6 +225,55 @@ TEST_P(TextureShapes, AFaceIsFilteredUpToItsEdge) {
   // The middle of +x is between four texels; at its edge two texels of +x are blended.
   expect_points(fetch("tex.cube.v4.f32.f32", "%x, %y, %z, %z"), config,
                 {{0, 1, 0, 0}, {0, 1, 0, -0.999f}, {0, -4, 0, 0}}, {16.5f, 18, 116.5f});
+}
+
+/// The order is that of the ISA: from the lower left texel on, counter-clockwise.
+TEST_P(TextureShapes, AGatherTakesTheTexelsThatAFilterWouldBlend) {
+  const std::string gather = fetch("tld4.r.2d.v4.f32.f32", "%x, %y");
+  TextureConfig config = numbered(Shape::Plane, 5, 4, 1);
+  const std::vector<Point> at = {{0, 2, 2, 0}, {0, 3.75f, 1.25f, 0}, {0, 0, 0, 0}, {0, 9, 2, 0}};
+  EXPECT_EQ(read(gather, config, at),
+            (std::vector<float>{21, 22, 12, 11, 13, 14, 4, 3, 0, 0, 0, 0, 24, 24, 14, 14}));
+  config.address_x = config.address_y = Address::Border;
+  EXPECT_EQ(read(gather, config, {{0, 0, 0, 0}}), (std::vector<float>{0, 0, 0, 0}));
+  EXPECT_EQ(read(gather, config, {{0, 5, 4, 0}}), (std::vector<float>{0, 0, 0, 34}));
+  // A channel that the texture lacks is zero.
+  EXPECT_EQ(read(fetch("tld4.a.2d.v4.f32.f32", "%x, %y"), config, {{0, 2, 2, 0}}),
+            (std::vector<float>{0, 0, 0, 0}));
+  TextureConfig layers = numbered(Shape::Plane, 5, 4, 3);
+  layers.is_layered = true;
+  EXPECT_EQ(read(fetch("tld4.r.a2d.v4.f32.f32", "%l, %x, %y, %y"), layers, {{2, 2, 2, 0}}),
+            (std::vector<float>{221, 222, 212, 211}));
+}
+
+/// The levels 1 and 2 of this plane hold 100 and 200 with x added.
+TEST_P(TextureShapes, LevelsAreChosenAndBlended) {
+  TextureConfig config = numbered(Shape::Plane, 8, 4, 1);
+  for (uint32_t i = 1; i < 3; ++i) {
+    std::vector<float> texels(64);
+    for (uint32_t x = 0; x < 64; ++x) texels[x] = static_cast<float>(100 * i + x % 16);
+    TexelGrid level;
+    level.address = upload(texels, "level");
+    level.width = 8 >> i;
+    level.height = 4 >> i;
+    level.pitch_bytes = 64;
+    config.smaller.push_back(level);
+  }
+  config.normalized_coordinates = true;
+  config.level_max = 2;
+  const std::string lod = fetch("tex.level.2d.v4.f32.f32", "%x, %y", ", %z");
+  const std::vector<Point> at = {{0, 0, 0, 0}, {0, 0, 0, 1},     {0, 0.6f, 0, 1}, {0, 0.99f, 0, 2},
+                                 {0, 0, 0, 9}, {0, 0, 0, 0.49f}, {0, 0, 0, 0.5f}, {0, 0, 0, -3}};
+  expect_points(lod, config, at, {0, 100, 102, 201, 200, 0, 100, 0});
+  config.level_filter = Filter::Linear;
+  expect_points(lod, config, {{0, 0, 0, 0.25f}, {0, 0, 0, 1.5f}, {0, 0.99f, 0, 1}}, {25, 150, 103});
+  config.level_bias = 0.5f;
+  config.level_max = 1.25f;
+  expect_points(lod, config, {{0, 0, 0, 0.25f}, {0, 0, 0, 1.5f}}, {75, 125});
+  config.level_bias = 0;
+  // Steps of two texels choose level 1.
+  expect_points(fetch("tex.grad.2d.v4.f32.f32", "%x, %y", ", {%z, %z}, {%z, %z}"), config,
+                {{0, 0, 0, 0.5f / std::sqrt(5.0f)}}, {100});
 }
 
 TEST_P(TextureShapes, AnInstructionOfAnotherGeometryIsFound) {

@@ -40,7 +40,7 @@ MATRICES = HEAD.replace("sm_75", "sm_80") + """
 REFUSED = HEAD + """
 .visible .entry refused(.param .u64 x) {
   .reg .b64 %rd<2>; .reg .b32 %r<2>; .reg .pred %p;
-  ld.param.u64 %rd1, [x]; setp.ne.u64 %p, %rd1, 0; @%p suld.b.1d.b32.trap %r1, [%rd1, {%r1}]; add.u32 %r1, %r1, 1;
+  ld.param.u64 %rd1, [x]; setp.ne.u64 %p, %rd1, 0; @%p suq.width.b32 %r1, [%rd1]; add.u32 %r1, %r1, 1;
   ret;
 }
 """
@@ -127,8 +127,8 @@ def test_a_sum_of_tensor_cores_that_nobody_measured_is_modelled(program, tmp_pat
 def test_a_form_that_the_emulator_refuses_is_unsupported(program, tmp_path):
     done, entries = counted(tmp_path, "--", *program(REFUSED, "refused"))
     classes = by_form(entries, "class")
-    assert classes["suld.b.1d.b32.trap"] == "unsupported" and "add.u32" not in classes
-    assert ", 0 modelled, 1 unsupported (suld.b.1d.b32.trap)\n" in done.stderr and done.returncode == 1
+    assert classes["suq.width.b32"] == "unsupported" and "add.u32" not in classes
+    assert ", 0 modelled, 1 unsupported (suq.width.b32)\n" in done.stderr and done.returncode == 1
 
 
 def test_without_the_option_the_summary_is_of_the_code_of_the_launched_kernels(program, tmp_path):

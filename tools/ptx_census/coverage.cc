@@ -31,7 +31,7 @@ modifiers, how often it occurs, whether it is executed, and one place for each t
 - Of the functions that a driver supplies there are `vprintf`, `__assertfail`, `malloc` and `free`; calls of others
   are refused like an instruction. Kernels that launch kernels are among those.
 - The families `min` and `max` take three operands in the form `ftz? NaN? abs? f32`.
-- Textures are texture objects over plain memory, of one or two dimensions; there are no `.texref` variables.
+- Textures and surfaces are objects (`cudaTextureObject_t`, `cudaSurfaceObject_t`); there are no `.texref`, `.samplerref` and `.surfref` variables.
 )";
 
 struct Group {

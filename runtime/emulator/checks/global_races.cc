@@ -417,7 +417,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
                                                            std::optional<Seen> before) const {
   const uint64_t written = load(cells.last_write);
   const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
-  if (!before && of_launch && touch.step.memory() != nullptr && touch.step.memory()->is_read_only) {
+  if (!before && of_launch && touch.step.is_read_only()) {
     before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
   }
   const uint64_t now = cell_of({.segment = touch.own,
@@ -430,8 +430,8 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
 }
 
 namespace {
-GlobalRace kind_of(bool narrow, bool read_only, bool same_block, bool same_line) {
-  if (read_only) return GlobalRace::ReadOnly;
+GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_block, bool same_line) {
+  if (read_only) return step.memory() == nullptr ? GlobalRace::Texture : GlobalRace::ReadOnly;
   if (narrow) return GlobalRace::NarrowAtomic;
   if (!same_block) return GlobalRace::BetweenBlocks;
   return same_line ? GlobalRace::InOneLine : GlobalRace::InBlock;
@@ -486,7 +486,7 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
                             : "writes",
            seen.read_only ? " in the same launch" : " without an order between them",
            instruction != nullptr ? describe(program.module, *instruction) : "",
-           advice_on(kind_of(seen.narrow, seen.read_only, same_block,
+           advice_on(kind_of(step, seen.narrow, seen.read_only, same_block,
                              in_one_line(instruction_of(warp, step), instruction)),
                      ptx::language_of(program.module))),
        .lane = bad.first,

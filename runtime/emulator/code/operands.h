@@ -59,6 +59,7 @@ enum class OperandsKind : uint8_t {
   Groups,
   AsyncStore,
   Texture,
+  Surface,
   Stack,
 };
 
@@ -314,13 +315,38 @@ struct AsyncStoreOperands {
 /// tex and tld4. src: object, layer. dst: the predicate that says whether the texels are resident.
 struct TextureOperands {
   static constexpr OperandsKind kKind = OperandsKind::Texture;
-  /// Registers of the four channels (kNone: the result is discarded), then of the coordinates.
+  /// How the instruction chooses the level of detail.
+  enum class Detail : uint8_t { None, Level, Gradient };
+
+  /// Registers of the four channels (kNone: the result is discarded), of the coordinates, and of
+  /// the level of detail or of two gradients.
   uint32_t list = 0;
+  Detail detail = Detail::None;
   TextureConfig::Shape shape = TextureConfig::Shape::Plane;
   uint8_t coordinates = 2;
   bool is_layered = false;
   bool takes_integers = false;  ///< Coordinates are integers.
+  bool gathers = false;         ///< tld4: one channel of four texels.
+  uint8_t channel = 0;          ///< The channel that tld4 gathers.
   bool tells_residency = false;
+  uint32_t cache = 0;  ///< As in MemoryOperands.
+};
+
+/// suld, sust and sured. src: object, x in bytes, y, slice; without y or slice a register with 0.
+struct SurfaceOperands {
+  static constexpr OperandsKind kKind = OperandsKind::Surface;
+  enum class Kind : uint8_t { Load, Store, Reduce };
+  /// What an access outside the surface does.
+  enum class Outside : uint8_t { Trap, Clamp, Zero };
+
+  uint32_t list = 0;   ///< Registers of the elements.
+  uint32_t cache = 0;  ///< As in MemoryOperands.
+  uint8_t count = 1, element_bytes = 4;
+  TextureConfig::Shape shape = TextureConfig::Shape::Plane;
+  bool is_layered = false;
+  Kind kind = Kind::Load;
+  Outside outside = Outside::Trap;
+  Reduction reduction;
 };
 
 /// alloca, stacksave and stackrestore.

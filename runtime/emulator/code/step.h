@@ -80,8 +80,18 @@ struct Step {
   }
   /// Returns its number among the accesses of the program; 0 if it is not an access.
   uint32_t cache() const {
+    if (const MemoryOperands* const accessed = memory()) return accessed->cache;
+    if (const auto* const texture = operands.find<TextureOperands>()) return texture->cache;
+    const auto* const surface = operands.find<SurfaceOperands>();
+    return surface == nullptr ? 0 : surface->cache;
+  }
+  /// Returns whether it reads through the texture cache, which may miss every store of the launch.
+  bool is_read_only() const {
     const MemoryOperands* const accessed = memory();
-    return accessed == nullptr ? 0 : accessed->cache;
+    const auto* const surface = operands.find<SurfaceOperands>();
+    return (accessed != nullptr && accessed->is_read_only) ||
+           (surface != nullptr && surface->kind == SurfaceOperands::Kind::Load) ||
+           operands.find<TextureOperands>() != nullptr;
   }
 };
 

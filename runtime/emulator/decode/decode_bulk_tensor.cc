@@ -11,6 +11,11 @@ namespace gpuemu::emulator {
 using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
+
+bool has_word(const Form& form, std::string_view word) {
+  return std::ranges::find(form.rest, word) != form.rest.end();
+}
+
 namespace {
 
 /// Returns the number of dimensions in ".2d"; 0 if there is none.
@@ -22,10 +27,6 @@ uint8_t rank_in(const Form& form) {
     }
   }
   return 0;
-}
-
-bool has_word(const Form& form, std::string_view word) {
-  return std::ranges::find(form.rest, word) != form.rest.end();
 }
 
 /// Adds the registers of `{a, b, ...}`; returns false unless there are exactly `count`.

@@ -13,6 +13,9 @@ uint32_t whole_address(Decoder& d, const ptx::Operand& operand);
 /// Returns the reduction that the modifiers name; nothing if there is none.
 std::optional<AtomicKind> reduction_in(const Form& form);
 
+/// Returns whether the instruction has a modifier that only its text tells from others.
+bool has_word(const Form& form, std::string_view word);
+
 /// Returns null for an instruction that the handlers or Decoder itself support in every form, or
 /// that is refused.
 const DecodeFunction* decoder_of(ptx::Opcode opcode);
@@ -43,6 +46,7 @@ bool decode_shuffle(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_stack(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_store(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_store_matrix(Decoder& d, const ptx::Instruction& in, const Form& form);
+bool decode_surface(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_texture(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_transpose(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_tensor_map(Decoder& d, const ptx::Instruction& in, const Form& form);

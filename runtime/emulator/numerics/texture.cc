@@ -108,16 +108,16 @@ uint32_t dims_of(Shape shape) {
   return 0;
 }
 
-InTexels in_texels(const TextureConfig& texture, const TexturePoint& point) {
+InTexels in_texels(const TextureConfig& texture, const TexelGrid& grid, const TexturePoint& point) {
   InTexels made;
   made.dims = dims_of(texture.shape);
-  made.sizes = {texture.width, texture.height, texture.depth};
+  made.sizes = {grid.width, grid.height, grid.depth};
   made.modes = {texture.address_x, texture.address_y, texture.address_z};
   if (texture.is_layered) made.slice = std::min(point.layer, texture.layers() - 1);
   if (texture.shape == Shape::Cube) {
     const OnFace on = face_of(point.at);
     made.slice = made.slice * kCubeFaces + on.face;
-    made.at = {on.s * texture.width, on.t * texture.height, 0.5};
+    made.at = {on.s * grid.width, on.t * grid.height, 0.5};
     made.modes = {Address::Clamp, Address::Clamp, Address::Clamp};
     return made;
   }
@@ -136,24 +136,60 @@ using Lines = std::array<Line, 3>;
 void add(TexelShares& to, const std::array<int64_t, 3>& at, double share) {
   if (share == 0) return;
   const bool outside = at[0] == kOutside || at[1] == kOutside || at[2] == kOutside;
-  to.of[to.count++] = {outside ? kOutside : at[0], at[1], at[2], share};
+  to.of[to.count++] = {outside ? kOutside : at[0], at[1], at[2], share, 0};
 }
 
-/// Adds the texels of all pairs of `lines`, x first.
-TexelShares combined(const Lines& lines, int64_t slice) {
-  TexelShares made;
+/// Adds the texels of all pairs of `lines`, x first, with a part of their weight.
+void add_all(TexelShares& to, const Lines& lines, int64_t slice, double part) {
   for (uint32_t corner = 0; corner < 8; ++corner) {
     std::array<int64_t, 3> at{};
-    double share = 1;
+    double share = part;
     for (uint32_t i = 0; i < 3; ++i) {
       const bool second = (corner >> i & 1) != 0;
       at[i] = second ? lines[i].second : lines[i].first;
       share *= second ? lines[i].share : 1 - lines[i].share;
     }
     if (at[2] != kOutside) at[2] += slice;
-    add(made, at, share);
+    add(to, at, share);
   }
-  return made;
+}
+
+/// The levels that a fetch reads.
+struct Levels {
+  uint32_t first = 0, second = 0;
+  double share = 0;  ///< Weight of the second level.
+};
+
+Levels levels_at(const TextureConfig& texture, double level) {
+  if (texture.smaller.empty()) return {};
+  const double most = std::min<double>(texture.level_max, texture.levels() - 1);
+  const double asked = std::isnan(level) ? 0 : level + texture.level_bias;
+  const double at = std::max(
+      std::clamp<double>(asked, texture.level_min, std::max<double>(texture.level_min, most)), 0.0);
+  const auto last = static_cast<uint32_t>(texture.smaller.size());
+  const auto limited = [&](double number) { return std::min(static_cast<uint32_t>(number), last); };
+  if (texture.level_filter == TextureConfig::Filter::Point) {
+    return {limited(std::floor(at + 0.5)), 0, 0};
+  }
+  // The level of detail has eight fraction bits, as coordinates do.
+  const double fixed = std::floor(at * kShares + 0.5) / kShares;
+  const double base = std::floor(fixed);
+  return {limited(base), limited(base + 1), fixed - base};
+}
+
+void add_level(TexelShares& to, const TextureConfig& texture, const TexturePoint& point,
+               uint32_t level, double part) {
+  if (part == 0) return;
+  const InTexels in = in_texels(texture, texture.level(level), point);
+  const bool filters = texture.filter == TextureConfig::Filter::Linear && !point.is_index;
+  Lines lines{};
+  for (uint32_t i = 0; i < in.dims; ++i) {
+    lines[i] = filters ? linear(in.modes[i], in.at[i], in.sizes[i])
+                       : nearest(in.modes[i], in.at[i], in.sizes[i]);
+  }
+  const uint32_t before = to.count;
+  add_all(to, lines, in.slice, part);
+  for (uint32_t i = before; i < to.count; ++i) to.of[i].level = level;
 }
 
 float half_to_float(uint16_t bits) {
@@ -167,18 +203,30 @@ float half_to_float(uint16_t bits) {
 }  // namespace
 
 TexelShares texels_at(const TextureConfig& texture, const TexturePoint& point) {
-  const InTexels in = in_texels(texture, point);
-  const bool filters = texture.filter == TextureConfig::Filter::Linear && !point.is_index;
-  Lines lines{};
-  for (uint32_t i = 0; i < in.dims; ++i) {
-    lines[i] = filters ? linear(in.modes[i], in.at[i], in.sizes[i])
-                       : nearest(in.modes[i], in.at[i], in.sizes[i]);
+  const Levels levels = levels_at(texture, point.level);
+  TexelShares made;
+  add_level(made, texture, point, levels.first, 1 - levels.share);
+  add_level(made, texture, point, levels.second, levels.share);
+  return made;
+}
+
+double level_of(const TextureConfig& texture, const std::array<double, 3>& dx,
+                const std::array<double, 3>& dy) {
+  const std::array<uint32_t, 3> sizes = {texture.width, texture.height, texture.depth};
+  double longest = 0;
+  for (const std::array<double, 3>& step : {dx, dy}) {
+    double squares = 0;
+    for (uint32_t i = 0; i < dims_of(texture.shape); ++i) {
+      const double texels = step[i] * sizes[i];
+      squares += texels * texels;
+    }
+    longest = std::max(longest, std::sqrt(squares));
   }
-  return combined(lines, in.slice);
+  return std::log2(longest);
 }
 
 TexelShares texels_around(const TextureConfig& texture, const TexturePoint& point) {
-  const InTexels in = in_texels(texture, point);
+  const InTexels in = in_texels(texture, texture, point);
   const Line x = linear(in.modes[0], in.at[0], in.sizes[0]);
   const Line y = linear(in.modes[1], in.at[1], in.sizes[1]);
   TexelShares made;

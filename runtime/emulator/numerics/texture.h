@@ -13,11 +13,12 @@ namespace gpuemu::emulator {
 struct TexelShare {
   int64_t x = 0, y = 0, slice = 0;
   double share = 0;
+  uint32_t level = 0;
 };
-/// The texels of one fetch: one, or up to two in each dimension. Texels outside a border have a
-/// negative x and read as zero.
+/// The texels of one fetch: one, or up to two in each dimension, of up to two levels. Texels
+/// outside a border have a negative x and read as zero.
 struct TexelShares {
-  std::array<TexelShare, 8> of;
+  std::array<TexelShare, 16> of;
   uint32_t count = 0;
 };
 
@@ -26,11 +27,16 @@ struct TexelShares {
 struct TexturePoint {
   std::array<double, 3> at = {};
   uint32_t layer = 0;
+  double level = 0;  ///< The level of detail.
   /// The coordinates are integers that name texels; neither filter, address mode nor normalisation
   /// apply.
   bool is_index = false;
 };
 TexelShares texels_at(const TextureConfig& texture, const TexturePoint& point);
+/// Returns the level of detail at which the texels are as far apart as these steps of the
+/// coordinates, the longer one of them.
+double level_of(const TextureConfig& texture, const std::array<double, 3>& dx,
+                const std::array<double, 3>& dy);
 /// Returns the four texels that a linear filter blends, in the order in which tld4 returns them.
 TexelShares texels_around(const TextureConfig& texture, const TexturePoint& point);
 

@@ -10,8 +10,11 @@ namespace {
 
 struct Words {
   std::string_view block_barrier, warp_barrier;
-  std::array<std::string_view, 5> global;  ///< Indexed by GlobalRace.
+  std::array<std::string_view, 6> global;  ///< Indexed by GlobalRace.
 };
+constexpr std::string_view kTexture =
+    "textures and surfaces are read through a cache that may miss every store of the launch: write "
+    "it in another launch";
 /// Indexed by ptx::Language.
 constexpr std::array<Words, 3> kWords = {{
     {"__syncthreads()",
@@ -23,7 +26,8 @@ constexpr std::array<Words, 3> kWords = {{
       "scope .cta is atomic between threads of one block: use atomicAdd() instead of "
       "atomicAdd_block(), thread_scope_device instead of thread_scope_block",
       "ld.global.nc is for what no thread writes while the kernel runs: leave out __ldg() and "
-      "`const __restrict__` there"}},
+      "`const __restrict__` there",
+      kTexture}},
     {"tl.debug_barrier()",
      "tl.debug_barrier()",
      {"put tl.debug_barrier() between",
@@ -34,7 +38,8 @@ constexpr std::array<Words, 3> kWords = {{
       "scope=\"cta\" is atomic between threads of one program: leave it out, or take "
       "scope=\"gpu\"",
       "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
-      "launch"}},
+      "launch",
+      kTexture}},
     {"cuda.syncthreads()",
      "cuda.syncwarp()",
      {"put cuda.syncthreads() between",
@@ -44,7 +49,8 @@ constexpr std::array<Words, 3> kWords = {{
       "use an atomic, another launch, or cuda.threadfence() and an atomic flag",
       "scope .cta is atomic between threads of one block: take cuda.atomic.add()",
       "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
-      "launch"}},
+      "launch",
+      kTexture}},
 }};
 
 const Words& language_words(ptx::Language language) {

@@ -22,6 +22,7 @@ enum class GlobalRace : uint8_t {
   BetweenBlocks,
   NarrowAtomic,  ///< An atomic of block scope conflicts with another block.
   ReadOnly,      ///< ld.global.nc reads memory that the launch writes.
+  Texture,       ///< The same for a texture or a surface.
 };
 std::string_view advice_on(GlobalRace race, ptx::Language language);
 

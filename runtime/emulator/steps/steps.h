@@ -66,6 +66,7 @@ void mbarrier(Warp& warp, const Step& step, const MbarrierOperands& barrier);
 void wait_mbarrier(Warp& warp, const Step& step, const MbarrierWaitOperands& wait);
 void count_mbarrier(Warp& warp, const Step& step);  ///< mbarrier.pending_count
 void read_texture(Warp& warp, const Step& step, const TextureOperands& texture);
+void access_surface(Warp& warp, const Step& step, const SurfaceOperands& surface);
 void take_stack(Warp& warp, const Step& step,
                 const StackOperands& stack);  ///< alloca; src[0]: bytes.
 void save_stack(Warp& warp, const Step& step, const StackOperands& stack);

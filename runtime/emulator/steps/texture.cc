@@ -1,12 +1,12 @@
-// tex: reads of texture objects.
+// tex and tld4: reads of texture objects.
 #include "runtime/emulator/memory/texture.h"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
-#include <utility>
 
+#include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/numerics/texture.h"
 #include "runtime/emulator/steps/steps.h"
 
@@ -21,48 +21,86 @@ struct Faults {
   int64_t gone_offset = 0;
 };
 
-const std::byte* texel_at(Warp& warp, const TextureConfig& texture, const TexelShare& share,
-                          std::pair<uint32_t, Faults*> of) {
+/// A lane that reads a texture, and where its faults are noted.
+struct Reader {
+  Warp& warp;
+  const Step& step;
+  const TextureConfig& texture;
+  uint32_t lane;
+  Faults& faults;
+};
+
+void note_reading(const Reader& reader, uint64_t at) {
+  Warp& warp = reader.warp;
+  if (warp.launch->races == nullptr) return;
+  const uint32_t all = warp.masks.running, lane = uint32_t{1} << reader.lane;
+  uint64_t address[kLanes] = {};
+  address[reader.lane] = at;
+  warp.masks.running = lane;
+  warp.launch->races->note(warp, reader.step, address, reader.texture.texel_bytes(), Access::Load,
+                           lane);
+  warp.masks.running = all;
+}
+
+const std::byte* texel_at(const Reader& reader, const TexelShare& share) {
+  const TextureConfig& texture = reader.texture;
+  Launch& launch = *reader.warp.launch;
   const uint64_t bytes = texture.texel_bytes();
-  const uint64_t at = texture.address + static_cast<uint64_t>(share.slice) * texture.slice_bytes +
-                      static_cast<uint64_t>(share.y) * texture.pitch_bytes +
+  const TexelGrid& grid = texture.level(share.level);
+  const uint64_t at = grid.address + static_cast<uint64_t>(share.slice) * grid.slice_bytes +
+                      static_cast<uint64_t>(share.y) * grid.pitch_bytes +
                       static_cast<uint64_t>(share.x) * bytes;
-  Allocation* in = warp.launch->memory->find(at, bytes);
-  const uint32_t bit = uint32_t{1} << of.first;
+  Allocation* in = launch.memory->find(at, bytes);
+  const uint32_t bit = uint32_t{1} << reader.lane;
   if (in == nullptr) {
-    of.second->gone |= bit;
-    if (const Allocation* const near = warp.launch->memory->nearest(at)) {
-      of.second->gone_tensor = near->name;
-      of.second->gone_offset = static_cast<int64_t>(at - near->base);
+    reader.faults.gone |= bit;
+    if (const Allocation* const near = launch.memory->nearest(at)) {
+      reader.faults.gone_tensor = near->name;
+      reader.faults.gone_offset = static_cast<int64_t>(at - near->base);
     }
     return nullptr;
   }
-  if (warp.launch->inputs.checks.init && !in->all_defined && in->tracked &&
+  if (launch.inputs.checks.init && !in->all_defined && in->tracked &&
       std::find(in->shadow(at), in->shadow(at) + bytes, 0) != in->shadow(at) + bytes) {
-    of.second->undefined |= bit;
-    of.second->tensor = in->name;
+    reader.faults.undefined |= bit;
+    reader.faults.tensor = in->name;
   }
+  note_reading(reader, at);
   return reinterpret_cast<const std::byte*>(at);
 }
 
 /// Returns the four channels; those that the texture lacks are zero.
-std::array<uint32_t, 4> fetch(Warp& warp, const TextureConfig& texture, const TexelShares& shares,
-                              std::pair<uint32_t, Faults*> of) {
+std::array<uint32_t, 4> fetch(const Reader& reader, const TexelShares& shares) {
+  const TextureConfig& texture = reader.texture;
   std::array<uint32_t, 4> out = {};
   std::array<double, 4> sums = {};
   for (uint32_t i = 0; i < shares.count; ++i) {
     const TexelShare& share = shares.of[i];
-    const std::byte* texel = share.x < 0 ? nullptr : texel_at(warp, texture, share, of);
+    const std::byte* texel = share.x < 0 ? nullptr : texel_at(reader, share);
     if (texel == nullptr) continue;
     for (uint32_t channel = 0; channel < texture.channels; ++channel) {
       out[channel] = channel_of(texture, texel, channel);
       sums[channel] += double{std::bit_cast<float>(out[channel])} * share.share;
     }
   }
-  if (texture.filter == TextureConfig::Filter::Linear) {
+  const bool blends = texture.filter == TextureConfig::Filter::Linear ||
+                      texture.level_filter == TextureConfig::Filter::Linear;
+  if (blends) {
     for (uint32_t channel = 0; channel < texture.channels; ++channel) {
       out[channel] = std::bit_cast<uint32_t>(static_cast<float>(sums[channel]));
     }
+  }
+  return out;
+}
+
+/// Returns one channel of each of four texels.
+std::array<uint32_t, 4> gather(const Reader& reader, const TexelShares& shares, uint32_t channel) {
+  std::array<uint32_t, 4> out = {};
+  for (uint32_t i = 0; i < shares.count; ++i) {
+    const TexelShare& share = shares.of[i];
+    const std::byte* texel = share.x < 0 ? nullptr : texel_at(reader, share);
+    const bool has = texel != nullptr && channel < reader.texture.channels;
+    if (has) out[i] = channel_of(reader.texture, texel, channel);
   }
   return out;
 }
@@ -91,7 +129,10 @@ void report_faults(Warp& warp, const Step& step, const Faults& faults) {
 /// Returns why the instruction cannot read this object; empty if it can.
 std::string mismatch(const TextureOperands& read, uint64_t handle, const TextureConfig* texture) {
   using Shape = TextureConfig::Shape;
-  if (texture == nullptr) return fmt::format("reads {:#x}, which is not a texture object", handle);
+  if (texture == nullptr || texture->is_surface) {
+    return fmt::format("reads {:#x}, which is {}", handle,
+                       texture == nullptr ? "not a texture object" : "a surface object");
+  }
   const bool is_row = texture->shape == Shape::Row;
   const Shape shape = is_row ? Shape::Line : texture->shape;
   if (shape != read.shape || texture->is_layered != read.is_layered) {
@@ -102,7 +143,30 @@ std::string mismatch(const TextureOperands& read, uint64_t handle, const Texture
   if (is_row && !read.takes_integers) {
     return "reads a texture without rows at a float coordinate; those take integers (tex1Dfetch)";
   }
+  const bool by_gradient = read.detail == TextureOperands::Detail::Gradient;
+  if (by_gradient && read.shape == Shape::Cube && !texture->smaller.empty()) {
+    return "chooses a mipmap level of a cube by gradients, which the emulator does not compute; "
+           "give the level (texCubemapLod)";
+  }
   return {};
+}
+
+/// Sets the level of detail that the instruction gives.
+void set_level(Warp& warp, const TextureOperands& read, const TextureConfig& texture, uint32_t lane,
+               TexturePoint& point) {
+  using Detail = TextureOperands::Detail;
+  const uint32_t* const registers = warp.function.lists + read.list + 4 + read.coordinates;
+  const auto value = [&](uint32_t i) {
+    return double{std::bit_cast<float>(warp.u32(registers[i])[lane])};
+  };
+  if (read.detail == Detail::Level) point.level = value(0);
+  if (read.detail != Detail::Gradient || texture.smaller.empty()) return;
+  std::array<double, 3> dx{}, dy{};
+  for (uint32_t i = 0; i < read.coordinates; ++i) {
+    dx[i] = value(i);
+    dy[i] = value(read.coordinates + i);
+  }
+  point.level = level_of(texture, dx, dy);
 }
 
 TexturePoint point_of(Warp& warp, const Step& step, const TextureOperands& read, uint32_t lane) {
@@ -129,8 +193,11 @@ void read_texture(Warp& warp, const Step& step, const TextureOperands& read) {
                    {.kind = DeviceFindingKind::InvalidTexture, .message = wrong, .lane = lane});
       continue;
     }
-    const TexelShares shares = texels_at(*texture, point_of(warp, step, read, lane));
-    const auto values = fetch(warp, *texture, shares, {lane, &faults});
+    TexturePoint point = point_of(warp, step, read, lane);
+    set_level(warp, read, *texture, lane, point);
+    const Reader reader{warp, step, *texture, lane, faults};
+    const auto values = read.gathers ? gather(reader, texels_around(*texture, point), read.channel)
+                                     : fetch(reader, texels_at(*texture, point));
     for (uint32_t i = 0; i < values.size(); ++i) {
       if (warp.function.lists[read.list + i] != kNone) {
         warp.u32(warp.function.lists[read.list + i])[lane] = values[i];
