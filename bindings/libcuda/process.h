@@ -125,17 +125,25 @@ struct ArrayState {
   int device = 0;
   ArrayDescription what{};  ///< A height or depth of 0: one row, one plane.
   uint64_t address = 0, pitch_bytes = 0;
+  bool is_level = false;  ///< Belongs to a mipmapped array.
 
   uint64_t texel_bytes() const;
   uint64_t row_bytes() const { return what.width * texel_bytes(); }
   uint64_t rows() const { return what.height == 0 ? 1 : what.height; }
   uint64_t planes() const { return what.depth == 0 ? 1 : what.depth; }
+  uint64_t slice_bytes() const { return rows() * pitch_bytes; }
 };
 
-/// A texture object. Its handle is that of the device.
+/// A mipmapped array: arrays of which each has half the size of the one before.
+struct MipmapState {
+  std::vector<ArrayHandle> levels;
+};
+
+/// A texture or surface object. Its handle is that of the device.
 struct TextureState {
   ResourceDescription resource{};
   TextureDescription texture{};
+  bool is_surface = false;
 };
 
 /// The kind of host memory of a pool.
@@ -217,6 +225,7 @@ struct Process {
   Table<Graph, GraphState> graphs;
   Table<GraphExec, GraphExecState> graph_execs;
   Table<ArrayHandle, ArrayState> arrays;
+  Table<MipmapHandle, MipmapState> mipmaps;
   Table<Pool, PoolState> pools;
   Table<Linker, LinkerState> linkers;
   Allocations allocations;

@@ -123,6 +123,14 @@ int cuTexObjectDestroy(uint64_t texture);
 int cuTexObjectGetResourceDesc(gpuemu::libcuda::ResourceDescription* told, uint64_t texture);
 int cuTexObjectGetTextureDesc(gpuemu::libcuda::TextureDescription* told, uint64_t texture);
 int cuTexObjectGetResourceViewDesc(gpuemu::libcuda::ViewDescription* told, uint64_t texture);
+int cuMipmappedArrayCreate(gpuemu::libcuda::MipmapHandle* mipmap,
+                           const gpuemu::libcuda::ArrayDescription* what, unsigned levels);
+int cuMipmappedArrayGetLevel(ArrayHandle* array, gpuemu::libcuda::MipmapHandle mipmap,
+                             unsigned level);
+int cuMipmappedArrayDestroy(gpuemu::libcuda::MipmapHandle mipmap);
+int cuSurfObjectCreate(uint64_t* surface, const gpuemu::libcuda::ResourceDescription* resource);
+int cuSurfObjectDestroy(uint64_t surface);
+int cuSurfObjectGetResourceDesc(gpuemu::libcuda::ResourceDescription* told, uint64_t surface);
 int cuMemcpy3DPeer(const gpuemu::libcuda::Copy3d* what);
 int cuMemcpy3DPeerAsync(const gpuemu::libcuda::Copy3d* what, Stream stream);
 int cuMemsetD8_v2(Address address, unsigned char value, size_t count);

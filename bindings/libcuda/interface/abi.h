@@ -20,6 +20,7 @@ using Graph = struct OpaqueGraph*;
 using GraphExec = struct OpaqueGraphExec*;
 using GraphNode = struct OpaqueGraphNode*;
 using ArrayHandle = struct OpaqueArray*;
+using MipmapHandle = struct OpaqueMipmap*;
 using Linker = struct OpaqueLinker*;
 using Pool = struct OpaquePool*;
 using Address = unsigned long long;  // NOLINT(google-runtime-int): CUdeviceptr is one.

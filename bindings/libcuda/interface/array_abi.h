@@ -52,6 +52,7 @@ struct ResourceDescription {
   union {
     int reserved[32];
     ArrayHandle array;
+    MipmapHandle mipmap;
     LinearResource linear;
     PlaneResource plane;
   };

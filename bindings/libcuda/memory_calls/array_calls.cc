@@ -1,19 +1,15 @@
-// Implements arrays and texture objects. An array is an allocation of the device with rows of one
-// length; its layout is that of plain memory, which programs cannot observe.
+// Implements arrays. An array is an allocation of the device with rows of one length; its layout is
+// that of plain memory, which programs cannot observe.
 #include <algorithm>
-#include <optional>
+#include <bit>
+#include <memory>
 
 #include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/memory_calls/arrays.h"
 #include "bindings/libcuda/process.h"
 #include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
-namespace {
-
-struct Texel {
-  TextureConfig::Texel kind;
-  uint32_t bits;
-};
 
 std::optional<Texel> texel_of(ArrayFormat format) {
   using Kind = TextureConfig::Texel;
@@ -38,19 +34,31 @@ std::optional<Texel> texel_of(ArrayFormat format) {
   return std::nullopt;
 }
 
-/// The supported flags of arrays.
-constexpr unsigned kLayered = 1, kSurface = 2, kCubemap = 4, kGather = 8;
+namespace {
+
+/// Returns whether the header allows an array of these sizes with these flags.
+bool is_possible(const ArrayDescription& what) {
+  constexpr size_t kSizeMax = size_t{1} << 20;
+  const bool counts = what.channels == 1 || what.channels == 2 || what.channels == 4;
+  const bool fits = what.width <= kSizeMax && what.height <= kSizeMax && what.depth <= kSizeMax;
+  if (what.width == 0 || !counts || !fits) return false;
+  const bool is_layered = (what.flags & kLayered) != 0;
+  if ((what.flags & kCubemap) != 0) {
+    return what.width == what.height && what.depth != 0 &&
+           (is_layered ? what.depth % kCubeFaces == 0 : what.depth == kCubeFaces);
+  }
+  // Slices without rows are layers; a plane without layers is no volume of depth 0.
+  return is_layered ? what.depth != 0 : what.depth == 0 || what.height != 0;
+}
 
 int make_array(ArrayHandle* array, const ArrayDescription& what,
                const char* call = __builtin_FUNCTION()) {
   const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
-    constexpr size_t kPitch = 512, kSizeMax = size_t{1} << 20;
+    constexpr size_t kPitch = 512;
     const Place place = current_place();
     if (place.code != CUDA_SUCCESS) return place.code;
-    const bool counts = what.channels == 1 || what.channels == 2 || what.channels == 4;
-    const bool fits = what.width <= kSizeMax && what.height <= kSizeMax && what.depth <= kSizeMax;
-    if (array == nullptr || what.width == 0 || !counts || !fits) return CUDA_ERROR_INVALID_VALUE;
+    if (array == nullptr || !is_possible(what)) return CUDA_ERROR_INVALID_VALUE;
     if (!texel_of(what.format)) return unsupported_call("cuArrayCreate of this format");
     if ((what.flags & ~(kLayered | kSurface | kCubemap | kGather)) != 0) {
       return unsupported_call("cuArray3DCreate with these flags");
@@ -84,98 +92,18 @@ int with_array(ArrayHandle array, const Work& work, const char* call = __builtin
   });
 }
 
-/// Sets the location of the texels. Reports what is not supported.
-int set_texels(Process& driver, const ResourceDescription& resource, TextureConfig& config) {
-  using Shape = TextureConfig::Shape;
-  ArrayFormat format{};
-  switch (resource.type) {
-    case ResourceType::Array: {
-      const auto array = driver.arrays.find(resource.array);
-      if (array == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-      if (array->what.depth != 0) return unsupported_call("cuTexObjectCreate of 3D and layers");
-      config.shape = array->what.height == 0 ? Shape::Line : Shape::Plane;
-      config.address = array->address;
-      config.width = static_cast<uint32_t>(array->what.width);
-      config.height = static_cast<uint32_t>(array->rows());
-      config.pitch_bytes = array->pitch_bytes;
-      config.channels = array->what.channels;
-      format = array->what.format;
-      break;
-    }
-    case ResourceType::Linear:
-      config.shape = Shape::Row;
-      config.address = resource.linear.address;
-      config.channels = resource.linear.channels;
-      format = resource.linear.format;
-      break;
-    case ResourceType::Plane:
-      config.address = resource.plane.address;
-      config.width = static_cast<uint32_t>(resource.plane.width);
-      config.height = static_cast<uint32_t>(resource.plane.height);
-      config.pitch_bytes = resource.plane.pitch_bytes;
-      config.channels = resource.plane.channels;
-      format = resource.plane.format;
-      break;
-    case ResourceType::MipmappedArray:
-      return unsupported_call("cuTexObjectCreate of a mipmapped array");
-    default:
-      return CUDA_ERROR_INVALID_VALUE;
-  }
-  const auto texel = texel_of(format);
-  if (!texel) return unsupported_call("cuTexObjectCreate of this format");
-  config.texel = texel->kind;
-  config.bits = texel->bits;
-  if (resource.type == ResourceType::Linear) {
-    const uint64_t bytes = std::max(1u, config.texel_bytes());
-    config.width = static_cast<uint32_t>(resource.linear.bytes / bytes);
-  }
-  return CUDA_SUCCESS;
+void destroy(Process& driver, ArrayHandle array, const ArrayState& state, const char* call) {
+  const uint64_t address = state.address;
+  driver.arrays.remove(array);
+  release_memory(driver, address, call);
 }
 
-/// Sets how the texels are read. Reports what is not supported.
-int set_reading(const TextureDescription& texture, TextureConfig& config) {
-  constexpr unsigned kAsInteger = 1, kNormalized = 2, kSrgb = 16, kNoTrilinear = 32;
-  constexpr unsigned kModeLast = 3, kLinear = 1;
-  if ((texture.flags & kSrgb) != 0) return unsupported_call("cuTexObjectCreate with sRGB");
-  if ((texture.flags & ~(kAsInteger | kNormalized | kNoTrilinear)) != 0) {
-    return unsupported_call("cuTexObjectCreate with these flags");
+/// Destroys the levels of a mipmapped array.
+void destroy(Process& driver, const MipmapState& mipmap) {
+  for (const ArrayHandle level : mipmap.levels) {
+    const auto state = driver.arrays.find(level);
+    if (state != nullptr) destroy(driver, level, *state, "cuMipmappedArrayDestroy");
   }
-  if (texture.address_modes[0] > kModeLast || texture.address_modes[1] > kModeLast ||
-      texture.filter > kLinear) {
-    return CUDA_ERROR_INVALID_VALUE;
-  }
-  if (std::ranges::any_of(texture.border, [](float value) { return value != 0; })) {
-    return unsupported_call("cuTexObjectCreate with a border that is not 0");
-  }
-  config.normalized_coordinates = (texture.flags & kNormalized) != 0;
-  config.normalized_values = config.texel != TextureConfig::Texel::Float && config.bits != 32 &&
-                             (texture.flags & kAsInteger) == 0;
-  if (config.shape == TextureConfig::Shape::Row) return CUDA_SUCCESS;  // Only read by index.
-  const auto mode = [&](unsigned given) {
-    const auto asked = static_cast<TextureConfig::Address>(given);
-    const bool repeats =
-        asked == TextureConfig::Address::Wrap || asked == TextureConfig::Address::Mirror;
-    // According to the header, addresses are clamped without normalized coordinates.
-    return repeats && !config.normalized_coordinates ? TextureConfig::Address::Clamp : asked;
-  };
-  config.address_x = mode(texture.address_modes[0]);
-  config.address_y = mode(texture.address_modes[1]);
-  config.filter = static_cast<TextureConfig::Filter>(texture.filter);
-  return CUDA_SUCCESS;
-}
-
-/// Calls `work` with the texture object of the current device.
-template <typename Work>
-int with_texture(uint64_t texture, const Work& work, const char* call = __builtin_FUNCTION()) {
-  const CallScope scope(call);
-  return driver_call([&](Process&) -> int {
-    const Place place = current_place();
-    if (place.code != CUDA_SUCCESS) return place.code;
-    const std::lock_guard lock(place.slot->mutex);
-    const auto found = place.slot->textures.find(texture);
-    return found == place.slot->textures.end() ? static_cast<int>(CUDA_ERROR_INVALID_VALUE)
-                                               : work(place, found->second);
-  });
 }
 
 }  // namespace
@@ -197,9 +125,8 @@ GPUEMU_DRIVER_API int cuArray3DCreate_v2(ArrayHandle* array, const ArrayDescript
 
 GPUEMU_DRIVER_API int cuArrayDestroy(ArrayHandle array) {
   return with_array(array, [&](Process& driver, const ArrayState& state) -> int {
-    const uint64_t address = state.address;
-    driver.arrays.remove(array);
-    release_memory(driver, address, "cuArrayDestroy");
+    if (state.is_level) return CUDA_ERROR_INVALID_HANDLE;
+    destroy(driver, array, state, "cuArrayDestroy");
     return CUDA_SUCCESS;
   });
 }
@@ -221,66 +148,52 @@ GPUEMU_DRIVER_API int cuArray3DGetDescriptor_v2(ArrayDescription* told, ArrayHan
   });
 }
 
-GPUEMU_DRIVER_API int cuTexObjectCreate(uint64_t* texture, const ResourceDescription* resource,
-                                        const TextureDescription* reading,
-                                        const ViewDescription* view) {
+GPUEMU_DRIVER_API int cuMipmappedArrayCreate(MipmapHandle* mipmap, const ArrayDescription* what,
+                                             unsigned levels) {
   return driver_call([&](Process& driver) -> int {
-    const Place place = current_place();
-    if (place.code != CUDA_SUCCESS) return place.code;
-    if (texture == nullptr || resource == nullptr || reading == nullptr) {
-      return CUDA_ERROR_INVALID_VALUE;
+    if (mipmap == nullptr || what == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const bool is_volume = what->depth != 0 && (what->flags & (kLayered | kCubemap)) == 0;
+    const size_t longest = std::max({what->width, what->height, is_volume ? what->depth : 0});
+    const auto most = static_cast<unsigned>(std::bit_width(longest));
+    auto made = std::make_shared<MipmapState>();
+    ArrayDescription level = *what;
+    const auto halve = [](size_t& size) { size = size == 0 ? 0 : std::max<size_t>(size / 2, 1); };
+    for (unsigned i = 0; i < std::clamp(levels, 1u, std::max(most, 1u)); ++i) {
+      ArrayHandle array = nullptr;
+      const int code = make_array(&array, level, "cuMipmappedArrayCreate");
+      if (code != CUDA_SUCCESS) {
+        destroy(driver, *made);
+        return code;
+      }
+      driver.arrays.find(array)->is_level = true;
+      made->levels.push_back(array);
+      halve(level.width);
+      halve(level.height);
+      if (is_volume) halve(level.depth);
     }
-    if (view != nullptr && view->format != 0) {
-      return unsupported_call("cuTexObjectCreate with a resource view");
-    }
-    TextureConfig config;
-    int code = set_texels(driver, *resource, config);
-    if (code == CUDA_SUCCESS) code = set_reading(*reading, config);
-    if (code != CUDA_SUCCESS) return code;
-    const auto made = place.slot->device->make_texture(config);
-    if (!made) {
-      say_once(made.error().message, "cuTexObjectCreate: " + made.error().message);
-      return code_of(made.error());
-    }
-    const std::lock_guard lock(place.slot->mutex);
-    place.slot->textures[*made] = {*resource, *reading};
-    *texture = *made;
+    *mipmap = driver.mipmaps.add(std::move(made));
     return CUDA_SUCCESS;
   });
 }
 
-GPUEMU_DRIVER_API int cuTexObjectDestroy(uint64_t texture) {
-  Place at;
-  const int code = with_texture(texture, [&](const Place& place, const TextureState&) -> int {
-    at = place;
-    place.slot->textures.erase(texture);
-    return CUDA_SUCCESS;
-  });
-  // Not under the mutex, which the launches that this waits for need.
-  return code == CUDA_SUCCESS ? code_of(at.slot->device->free_texture(texture)) : code;
-}
-
-GPUEMU_DRIVER_API int cuTexObjectGetResourceDesc(ResourceDescription* told, uint64_t texture) {
-  return with_texture(texture, [&](const Place&, const TextureState& state) -> int {
-    if (told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *told = state.resource;
+GPUEMU_DRIVER_API int cuMipmappedArrayGetLevel(ArrayHandle* array, MipmapHandle mipmap,
+                                               unsigned level) {
+  return driver_call([&](Process& driver) -> int {
+    const auto state = driver.mipmaps.find(mipmap);
+    if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    if (array == nullptr || level >= state->levels.size()) return CUDA_ERROR_INVALID_VALUE;
+    *array = state->levels[level];
     return CUDA_SUCCESS;
   });
 }
 
-GPUEMU_DRIVER_API int cuTexObjectGetTextureDesc(TextureDescription* told, uint64_t texture) {
-  return with_texture(texture, [&](const Place&, const TextureState& state) -> int {
-    if (told == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    *told = state.texture;
+GPUEMU_DRIVER_API int cuMipmappedArrayDestroy(MipmapHandle mipmap) {
+  return driver_call([&](Process& driver) -> int {
+    const auto state = driver.mipmaps.find(mipmap);
+    if (state == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+    destroy(driver, *state);
+    driver.mipmaps.remove(mipmap);
     return CUDA_SUCCESS;
-  });
-}
-
-/// No texture has a resource view.
-GPUEMU_DRIVER_API int cuTexObjectGetResourceViewDesc(ViewDescription* told, uint64_t texture) {
-  return with_texture(texture, [&](const Place&, const TextureState&) -> int {
-    if (told != nullptr) *told = {};
-    return CUDA_ERROR_INVALID_VALUE;
   });
 }
 

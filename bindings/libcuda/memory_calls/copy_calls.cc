@@ -85,7 +85,7 @@ int rows_of(const Copy3d::End& end, const Box& box, Rows& rows) {
       if (!fits) return CUDA_ERROR_INVALID_VALUE;
       rows.begin = device_end(array->address);
       rows.pitch = array->pitch_bytes;
-      rows.slice = array->pitch_bytes * array->rows();
+      rows.slice = array->slice_bytes();
       break;
     }
     default:

@@ -1,75 +1,39 @@
-// Implements arrays, their copies, and texture objects.
-#include <bit>
+// Implements arrays and their copies.
 #include <optional>
 
 #include "bindings/libcudart/calls/boxes.h"
+#include "bindings/libcudart/calls/channel_formats.h"
 #include "bindings/libcudart/calls/unsupported.h"
 #include "bindings/libcudart/runtime.h"
 
 namespace gpuemu::libcudart {
 namespace {
 
-using libcuda::ArrayFormat;
 using libcuda::Copy2d;
-using libcuda::ResourceType;
 /// The stream of an asynchronous call; without one the call waits.
 using InStream = std::optional<Stream>;
 
-struct Texels {
-  ArrayFormat format;
-  unsigned channels;
-};
-
-/// Returns nothing for channels of different sizes and for formats that textures do not support.
-std::optional<Texels> texels_of(const ChannelFormat& given) {
-  const int bits[] = {given.x, given.y, given.z, given.w};
-  unsigned channels = 0;
-  while (channels < 4 && bits[channels] != 0) {
-    if (bits[channels] != given.x) return std::nullopt;
-    ++channels;
-  }
-  for (unsigned i = channels; i < 4; ++i) {
-    if (bits[i] != 0) return std::nullopt;
-  }
-  const bool is_size = given.x == 8 || given.x == 16 || given.x == 32;
-  if (!is_size || channels == 0 || channels == 3) return std::nullopt;
-  const unsigned size = static_cast<unsigned>(std::countr_zero(static_cast<unsigned>(given.x))) - 3;
-  switch (given.kind) {
-    case ChannelKind::Unsigned:
-      return Texels{static_cast<ArrayFormat>(1 + size), channels};
-    case ChannelKind::Signed:
-      return Texels{static_cast<ArrayFormat>(8 + size), channels};
-    case ChannelKind::Float:
-      if (size == 0) return std::nullopt;
-      return Texels{size == 1 ? ArrayFormat::Half : ArrayFormat::Float, channels};
-  }
-  return std::nullopt;
-}
-
-ChannelFormat told_format(ArrayFormat format, unsigned channels) {
-  const auto number = static_cast<unsigned>(format);
-  ChannelFormat told{};
-  int bits = 0;
-  if (format == ArrayFormat::Half || format == ArrayFormat::Float) {
-    told.kind = ChannelKind::Float;
-    bits = format == ArrayFormat::Half ? 16 : 32;
-  } else {
-    told.kind = number < 8 ? ChannelKind::Unsigned : ChannelKind::Signed;
-    bits = 8 << (number < 8 ? number - 1 : number - 8);
-  }
-  int* const all[] = {&told.x, &told.y, &told.z, &told.w};
-  for (unsigned i = 0; i < channels && i < 4; ++i) *all[i] = bits;
-  return told;
+int describe_array(const ChannelFormat* format, const Extent& extent, unsigned flags,
+                   libcuda::ArrayDescription& what) {
+  if (format == nullptr) return cudaErrorInvalidValue;
+  const auto texels = texels_of(*format);
+  if (!texels) return cudaErrorInvalidChannelDescriptor;
+  what = {extent.width, extent.height, extent.depth, texels->format, texels->channels, flags};
+  return cudaSuccess;
 }
 
 int make_array(ArrayHandle* array, const ChannelFormat* format, const Extent& extent,
                unsigned flags) {
-  if (array == nullptr || format == nullptr) return cudaErrorInvalidValue;
-  const auto texels = texels_of(*format);
-  if (!texels) return cudaErrorInvalidChannelDescriptor;
-  const libcuda::ArrayDescription what{extent.width,   extent.height,    extent.depth,
-                                       texels->format, texels->channels, flags};
-  return cuArray3DCreate_v2(array, &what);
+  libcuda::ArrayDescription what{};
+  const int code = describe_array(format, extent, flags, what);
+  return code != cudaSuccess ? code : cuArray3DCreate_v2(array, &what);
+}
+
+int make_mipmap(libcuda::MipmapHandle* mipmap, const ChannelFormat* format, const Extent& extent,
+                unsigned levels, unsigned flags) {
+  libcuda::ArrayDescription what{};
+  const int code = describe_array(format, extent, flags, what);
+  return code != cudaSuccess ? code : cuMipmappedArrayCreate(mipmap, &what, levels);
 }
 
 /// The position in an array where rows begin; `x` is in bytes.
@@ -156,73 +120,6 @@ int copy_bytes_from(void* to, const ArrayPlace& from, size_t bytes, CopyKind kin
   });
 }
 
-/// Describes for the driver the texels and how they are read.
-int describe_resource(const ResourceDescription& given, libcuda::ResourceDescription& what) {
-  what = {};
-  what.type = given.type;
-#if GPUEMU_RUNTIME_MAJOR != 12
-  what.flags = given.flags;
-#endif
-  const bool is_plain = given.type == ResourceType::Linear || given.type == ResourceType::Plane;
-  if (!is_plain) {
-    what.array = given.array;
-    return cudaSuccess;
-  }
-  const bool is_plane = given.type == ResourceType::Plane;
-  const auto texels = texels_of(is_plane ? given.plane.format : given.linear.format);
-  if (!texels) return cudaErrorInvalidChannelDescriptor;
-  if (is_plane) {
-    what.plane = {reinterpret_cast<Address>(given.plane.pointer),
-                  texels->format,
-                  texels->channels,
-                  given.plane.width,
-                  given.plane.height,
-                  given.plane.pitch_bytes};
-  } else {
-    what.linear = {reinterpret_cast<Address>(given.linear.pointer), texels->format,
-                   texels->channels, given.linear.bytes};
-  }
-  return cudaSuccess;
-}
-
-constexpr unsigned kReadAsInteger = 1, kNormalizedCoordinates = 2, kSrgb = 16, kNoTrilinear = 32,
-                   kSeamlessCubemap = 64;
-
-libcuda::TextureDescription describe_texture(const TextureDescription& given) {
-  libcuda::TextureDescription what{};
-  std::copy(std::begin(given.address_modes), std::end(given.address_modes), what.address_modes);
-  what.filter = given.filter;
-  what.flags = (given.reads_normalized != 0 ? 0 : kReadAsInteger) |
-               (given.normalized_coordinates != 0 ? kNormalizedCoordinates : 0) |
-               (given.is_srgb != 0 ? kSrgb : 0) | (given.no_trilinear != 0 ? kNoTrilinear : 0) |
-               (given.seamless_cubemap != 0 ? kSeamlessCubemap : 0);
-  what.anisotropy_max = given.anisotropy_max;
-  what.mipmap_filter = given.mipmap_filter;
-  what.mipmap_bias = given.mipmap_bias;
-  what.mipmap_min = given.mipmap_min;
-  what.mipmap_max = given.mipmap_max;
-  std::copy(std::begin(given.border), std::end(given.border), what.border);
-  return what;
-}
-
-TextureDescription told_texture(const libcuda::TextureDescription& what) {
-  TextureDescription told{};
-  std::copy(std::begin(what.address_modes), std::end(what.address_modes), told.address_modes);
-  told.filter = what.filter;
-  told.reads_normalized = (what.flags & kReadAsInteger) != 0 ? 0 : 1;
-  told.normalized_coordinates = (what.flags & kNormalizedCoordinates) != 0 ? 1 : 0;
-  told.is_srgb = (what.flags & kSrgb) != 0 ? 1 : 0;
-  told.no_trilinear = (what.flags & kNoTrilinear) != 0 ? 1 : 0;
-  told.seamless_cubemap = (what.flags & kSeamlessCubemap) != 0 ? 1 : 0;
-  told.anisotropy_max = what.anisotropy_max;
-  told.mipmap_filter = what.mipmap_filter;
-  told.mipmap_bias = what.mipmap_bias;
-  told.mipmap_min = what.mipmap_min;
-  told.mipmap_max = what.mipmap_max;
-  std::copy(std::begin(what.border), std::end(what.border), told.border);
-  return told;
-}
-
 }  // namespace
 
 GPUEMU_RUNTIME_FORWARD(cudaMallocArray,
@@ -237,6 +134,19 @@ GPUEMU_RUNTIME_FORWARD(cudaMalloc3DArray,
 GPUEMU_RUNTIME_API int cudaFreeArray(ArrayHandle array) {
   return runtime_call(
       [&]() -> int { return array == nullptr ? cudaSuccess : cuArrayDestroy(array); });
+}
+
+GPUEMU_RUNTIME_FORWARD(cudaMallocMipmappedArray,
+                       (libcuda::MipmapHandle * mipmap, const ChannelFormat* format, Extent extent,
+                        unsigned levels, unsigned flags),
+                       make_mipmap, (mipmap, format, extent, levels, flags))
+GPUEMU_RUNTIME_FORWARD(cudaGetMipmappedArrayLevel,
+                       (ArrayHandle * array, libcuda::MipmapHandle mipmap, unsigned level),
+                       cuMipmappedArrayGetLevel, (array, mipmap, level))
+
+GPUEMU_RUNTIME_API int cudaFreeMipmappedArray(libcuda::MipmapHandle mipmap) {
+  return runtime_call(
+      [&]() -> int { return mipmap == nullptr ? cudaSuccess : cuMipmappedArrayDestroy(mipmap); });
 }
 
 GPUEMU_RUNTIME_API int cudaArrayGetInfo(ChannelFormat* format, Extent* extent, unsigned* flags,
@@ -306,61 +216,5 @@ GPUEMU_RUNTIME_FORWARD(cudaMemcpyFromArrayAsync,
                         Stream stream),
                        copy_bytes_from, (to, {from, x, y}, bytes, kind, stream))
 GPUEMU_RUNTIME_PER_THREAD(cudaMemcpyFromArrayAsync, cudaMemcpyFromArrayAsync_ptsz)
-
-GPUEMU_RUNTIME_API int cudaCreateTextureObject(uint64_t* texture,
-                                               const ResourceDescription* resource,
-                                               const TextureDescription* reading,
-                                               const libcuda::ViewDescription* view) {
-  return runtime_call([&]() -> int {
-    if (texture == nullptr || resource == nullptr || reading == nullptr) {
-      return cudaErrorInvalidValue;
-    }
-    libcuda::ResourceDescription what{};
-    if (const int code = describe_resource(*resource, what); code != cudaSuccess) return code;
-    const libcuda::TextureDescription how = describe_texture(*reading);
-    return cuTexObjectCreate(texture, &what, &how, view);
-  });
-}
-
-GPUEMU_RUNTIME_FORWARD(cudaDestroyTextureObject, (uint64_t texture), cuTexObjectDestroy, (texture))
-
-GPUEMU_RUNTIME_API int cudaGetTextureObjectResourceDesc(ResourceDescription* told,
-                                                        uint64_t texture) {
-  return runtime_call([&]() -> int {
-    libcuda::ResourceDescription what{};
-    if (told == nullptr) return cudaErrorInvalidValue;
-    if (const int code = cuTexObjectGetResourceDesc(&what, texture); code != 0) return code;
-    *told = {};
-    told->type = what.type;
-#if GPUEMU_RUNTIME_MAJOR != 12
-    told->flags = what.flags;
-#endif
-    if (what.type == ResourceType::Linear) {
-      told->linear = {reinterpret_cast<void*>(what.linear.address),
-                      told_format(what.linear.format, what.linear.channels), what.linear.bytes};
-    } else if (what.type == ResourceType::Plane) {
-      told->plane = {reinterpret_cast<void*>(what.plane.address),
-                     told_format(what.plane.format, what.plane.channels), what.plane.width,
-                     what.plane.height, what.plane.pitch_bytes};
-    } else {
-      told->array = what.array;
-    }
-    return cudaSuccess;
-  });
-}
-
-GPUEMU_RUNTIME_API int cudaGetTextureObjectTextureDesc(TextureDescription* told, uint64_t texture) {
-  return runtime_call([&]() -> int {
-    libcuda::TextureDescription what{};
-    if (told == nullptr) return cudaErrorInvalidValue;
-    if (const int code = cuTexObjectGetTextureDesc(&what, texture); code != 0) return code;
-    *told = told_texture(what);
-    return cudaSuccess;
-  });
-}
-
-GPUEMU_RUNTIME_FORWARD(cudaGetTextureObjectResourceViewDesc,
-                       (libcuda::ViewDescription * told, uint64_t texture),
-                       cuTexObjectGetResourceViewDesc, (told, texture))
 
 }  // namespace gpuemu::libcudart
