@@ -71,8 +71,8 @@ inline constexpr size_t kWaitingMax = 1 << 18;
 /// Device printf; CUDA's own buffer has 1 MiB.
 inline constexpr size_t kPrintedLinesMax = 10000;
 inline constexpr size_t kPrintedBytesMax = size_t{1} << 20;
-/// Blocks of a cluster that every device with clusters supports (some allow more by opt-in).
-inline constexpr uint64_t kClusterBlocksMax = 8;
+/// Blocks of a cluster that every device with clusters supports, and those that some do by opt-in.
+inline constexpr uint64_t kClusterBlocksMax = 8, kLargeClusterBlocksMax = 16;
 /// Guard bytes on each side of a tensor: 8-byte stores of one warp.
 inline constexpr size_t kGuardBytes = 256;
 /// Alignment of device allocations, as cudaMalloc promises.

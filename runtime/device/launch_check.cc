@@ -130,11 +130,13 @@ Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config) {
     return Dim3{1, 1, 1};
   }
   const uint64_t blocks = uint64_t{size.x} * size.y * size.z;
-  if (blocks == 0 || blocks > kClusterBlocksMax) {
+  const uint64_t most = config.allows_large_clusters ? kLargeClusterBlocksMax : kClusterBlocksMax;
+  if (blocks == 0 || blocks > most) {
     return error(ErrorCode::InvalidArgument,
                  "cluster {} of entry '{}' is not allowed: each of x, y, z must be at least 1 and "
-                 "the product at most {}, which every device with clusters can run",
-                 text_of(size), entry.name, kClusterBlocksMax);
+                 "the product at most {}, which every device with {} can run",
+                 text_of(size), entry.name, most,
+                 config.allows_large_clusters ? "large clusters" : "clusters");
   }
   const Dim3& grid = config.grid;
   if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0) {

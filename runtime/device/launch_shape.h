@@ -15,6 +15,9 @@ struct LaunchShape {
   Dim3 cluster{0, 0, 0};  ///< In blocks; zeros: the cluster that the entry declares, else one
                           ///< block.
   uint32_t dynamic_shared_bytes = 0;
+  /// The program asked for clusters that only some devices can run
+  /// (cudaFuncAttributeNonPortableClusterSizeAllowed).
+  bool allows_large_clusters = false;
 };
 
 }  // namespace gpuemu

@@ -228,6 +228,23 @@ TEST(Clusters, MustDivideTheGridAndBeSmall) {
   EXPECT_NE(refused("16, 1, 1", 16).find("at most 8"), std::string::npos);
 }
 
+TEST(Clusters, OfSixteenBlocksRunForAProgramThatAsksForThem) {
+  TestKernel kernel(entry("xor.b32 %r6, %r2, 15;" + kFill +
+                              "mapa.shared::cluster.u32 %r8, %r3, %r6; "
+                              "ld.shared::cluster.u32 %r7, [%r8];" +
+                              kEnd,
+                          "16, 1, 1"),
+                    90);
+  constexpr uint32_t kBlocks = 32, kThreads = 64;
+  kernel.config().grid = {kBlocks, 1, 1};
+  kernel.config().block = {kThreads, 1, 1};
+  kernel.config().allows_large_clusters = true;
+  const uint64_t out = kernel.buffer(std::vector<uint32_t>(kBlocks * kThreads), "out");
+  EXPECT_TRUE(kernel.arg(out).run(false).findings.empty());
+  const auto got = kernel.read<uint32_t>(out, kBlocks * kThreads);
+  for (uint32_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], i ^ 15 * kThreads) << i;
+}
+
 /// Every block counts itself and waits until all have.
 TEST(Grids, AllBlocksGetOnWhenTheyWaitForEachOther) {
   const std::string text = with_header(R"(

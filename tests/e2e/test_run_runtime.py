@@ -14,9 +14,10 @@ PROGRAMS = pathlib.Path(__file__).parent / "run/cuda"
 GPUEMU = BIN / "gpuemu"
 DRIVER = [f"-L{BIN.parent / 'lib/gpuemu/drop-in'}", "-lcuda"]
 OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"], "graph_conditions": ["-rdc=true"],
-           "pipelines": ["-std=c++17"], "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER]}
+           "pipelines": ["-std=c++17"], "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER],
+           "clusters": ["--arch", "sm_90", "-std=c++17"]}
 # What a program needs of `gpuemu run`.
-DEVICES = {"tensor_map": ["--arch", "sm_90"]}
+DEVICES = {"tensor_map": ["--arch", "sm_90"], "clusters": ["--arch", "sm_90"]}
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
 # What the twin of a program does wrong at its line with the comment "fault".
 FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "InvalidFree", "cooperative": "UseAfterFree",

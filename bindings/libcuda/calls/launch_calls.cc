@@ -8,6 +8,7 @@
 #include "bindings/libcuda/calls/occupancy.h"
 #include "bindings/libcuda/modules.h"
 #include "bindings/libcuda/transfer.h"
+#include "common/base/limits.h"
 #include "runtime/device/launch_check.h"
 
 namespace gpuemu::libcuda {
@@ -45,6 +46,22 @@ int collect(const EntryInfo& info, LaunchArguments given, std::vector<KernelArg>
   return CUDA_SUCCESS;
 }
 
+/// Returns the shape with what the program set for the function.
+LaunchShape shape_for(const FunctionState& function, LaunchShape shape) {
+  shape.allows_large_clusters = function.non_portable_cluster != 0;
+  return shape;
+}
+
+/// Returns whether the cluster has no more blocks than the function may have.
+bool is_small_enough(const EntryInfo& entry, const LaunchShape& shape) {
+  const auto product = [](uint32_t x, uint32_t y, uint32_t z) {
+    return uint64_t{x} * std::max(y, 1u) * std::max(z, 1u);
+  };
+  const uint64_t blocks = std::max(product(shape.cluster.x, shape.cluster.y, shape.cluster.z),
+                                   product(entry.cluster[0], entry.cluster[1], entry.cluster[2]));
+  return blocks <= (shape.allows_large_clusters ? kLargeClusterBlocksMax : kClusterBlocksMax);
+}
+
 /// Checks the grid, the block and the shared memory of a launch, as a driver does before it reads
 /// the arguments.
 int check_shape_of(const FunctionState& function, const LaunchShape& shape, bool cooperative) {
@@ -54,7 +71,9 @@ int check_shape_of(const FunctionState& function, const LaunchShape& shape, bool
   if (shape.dynamic_shared_bytes > static_cast<uint32_t>(allowed)) return CUDA_ERROR_INVALID_VALUE;
   const DeviceProperties& device =
       process()->devices[static_cast<size_t>(function.device)]->device->properties();
-  if (!check_shape(function.info, shape, device)) return CUDA_ERROR_INVALID_VALUE;
+  const LaunchShape allowed_shape = shape_for(function, shape);
+  if (!is_small_enough(function.info, allowed_shape)) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+  if (!check_shape(function.info, allowed_shape, device)) return CUDA_ERROR_INVALID_VALUE;
   if (!cooperative) return CUDA_SUCCESS;
   const uint64_t blocks = uint64_t{shape.grid.x} * shape.grid.y * shape.grid.z;
   const uint64_t threads = uint64_t{shape.block.x} * shape.block.y * shape.block.z;
@@ -151,7 +170,7 @@ int launch(Function function, const Order& order, LaunchArguments given) {
     if (const int code = collect(state.info, given, args); code != CUDA_SUCCESS) return code;
     if (is_captured(place)) return capture(place, function, order, args);
     StreamLaunch what;
-    static_cast<LaunchShape&>(what) = order.shape;
+    static_cast<LaunchShape&>(what) = shape_for(state, order.shape);
     what.function = state.id;
     what.args = args;
     const auto site = call_site(order.call);
@@ -218,7 +237,7 @@ int launch_in_graph(Process& driver, const Place& place, const Node& node, uint6
   std::vector<KernelArg> args;
   for (const auto& one : work.arguments) args.push_back({one.data(), one.size()});
   StreamLaunch what;
-  static_cast<LaunchShape&>(what) = work.shape;
+  static_cast<LaunchShape&>(what) = shape_for(state, work.shape);
   what.function = state.id;
   what.args = args;
   driver.recorder.count_kernel(state.info.name, node.site->test);

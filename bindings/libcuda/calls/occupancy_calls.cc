@@ -4,6 +4,7 @@
 #include "bindings/libcuda/calls/device_attributes.h"
 #include "bindings/libcuda/calls/occupancy.h"
 #include "bindings/libcuda/modules.h"
+#include "common/base/limits.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -124,9 +125,10 @@ GPUEMU_DRIVER_API int cuOccupancyMaxPotentialClusterSize(int* blocks, Function f
                                                          const LaunchParameters* what) {
   return with_function(function, [&](Process&, const FunctionState& state) -> int {
     if (blocks == nullptr || what == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    constexpr int kPortable = 8, kNonPortable = 16, kClusters = 90;
+    constexpr int kClusters = 90;
     if (device_of(state).sm < kClusters) return CUDA_ERROR_INVALID_CLUSTER_SIZE;
-    *blocks = state.non_portable_cluster != 0 ? kNonPortable : kPortable;
+    *blocks = static_cast<int>(state.non_portable_cluster != 0 ? kLargeClusterBlocksMax
+                                                               : kClusterBlocksMax);
     return CUDA_SUCCESS;
   });
 }
