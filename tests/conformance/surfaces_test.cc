@@ -205,6 +205,16 @@ TEST_P(Surfaces, AreUpdatedByAllThreads) {
   EXPECT_EQ(memory_of(config)[kPitch / 4 + 1], 1000u);
 }
 
+TEST_P(Surfaces, FindTwoThreadsThatWriteOnePlace) {
+  const Outcome made = run("sust.b.2d.b32.trap [%t, {%x, %y}], {%v};",
+                           numbered(Shape::Plane, 5, 3, 1), {{4, 1, 0, 1}, {4, 1, 0, 2}});
+  ASSERT_EQ(made.findings.size(), 1u);
+  EXPECT_EQ(name_of(made.findings[0].kind), "race_warp");
+  // Equal values are no race.
+  values("sust.b.2d.b32.trap [%t, {%x, %y}], {%v};", numbered(Shape::Plane, 5, 3, 1),
+         {{4, 1, 0, 2}, {4, 1, 0, 2}});
+}
+
 /// The texture cache does not see stores of the same launch (CUDA programming guide, read/write
 /// coherency).
 TEST_P(Surfaces, FindAReadOfWhatTheLaunchWrote) {

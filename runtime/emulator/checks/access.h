@@ -10,6 +10,11 @@ enum class Access : uint8_t { Load, Store, Atomic };
 /// Returns "reads", "writes" or "updates".
 const char* verb(Access access);
 
+/// Returns whether it stores registers, which Step::elements() names, and does nothing else.
+inline bool only_stores(const ptx::Instruction& instruction) {
+  return instruction.opcode == ptx::Opcode::St || instruction.opcode == ptx::Opcode::Sust;
+}
+
 /// The lanes that fail a check at one instruction, for a single finding.
 struct Tally {
   uint32_t lanes = 0;

@@ -62,7 +62,7 @@ bool loads_or_stores(Warp& warp, const Step& step) {
 
 bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
   const ptx::Instruction& instruction = instruction_of(warp, touch.step);
-  if (instruction.opcode != ptx::Opcode::St) return false;
+  if (!only_stores(instruction)) return false;
   const uint32_t size = element_bytes(instruction);
   for (uint32_t left = touch.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -84,7 +84,7 @@ uint32_t GlobalRaces::host_thread() {
 
 bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
   if (writes_same(warp, touch)) return true;
-  if (instruction_of(warp, touch.step).opcode != ptx::Opcode::St) return false;
+  if (!only_stores(instruction_of(warp, touch.step))) return false;
   const auto on_its_way = [&] {
     return std::ranges::any_of(slots_, [&](const Slot& slot) {
       return slot.segment.load(std::memory_order_acquire) == other;
@@ -235,7 +235,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
   const uint32_t own = is_volatile ? 0 : segment_of(warp);  // Polling does not start a segment.
   if (own == 0 && !is_volatile) return;
   if (access == Access::Store) {
-    if (instruction_of(warp, step).opcode == ptx::Opcode::St) begin_store(own);
+    if (only_stores(instruction_of(warp, step))) begin_store(own);
     check_clashes(warp, step, address, lanes, false);
   }
   const Reach reach = access != Access::Atomic                             ? Reach::Plain

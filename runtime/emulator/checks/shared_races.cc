@@ -311,7 +311,7 @@ void check_clashes(Warp& warp, const Step& step, const uint64_t* address, uint32
                    bool shared) {
   if (ascending(address, lanes)) return;
   const ptx::Instruction& instruction = instruction_of(warp, step);
-  if (instruction.opcode != ptx::Opcode::St) return;
+  if (!only_stores(instruction)) return;
   const std::optional<Clash> clash = first_clash(warp, step, address, lanes);
   if (!clash) return;
   const uint64_t at = address[clash->lane];

@@ -75,6 +75,7 @@ struct Step {
   /// Returns the registers of the elements that it loads or stores; none for other steps.
   RegisterList elements() const {
     if (const auto* const of = operands.find<AccessOperands>()) return {of->list, of->count};
+    if (const auto* const of = operands.find<SurfaceOperands>()) return {of->list, of->count};
     const auto* const of = operands.find<ParamOperands>();
     return of == nullptr ? RegisterList() : RegisterList{of->list, of->count};
   }

@@ -11,14 +11,14 @@ namespace gpuemu::emulator {
 
 /// A texel that a fetch reads, and its weight; the weights of a fetch add up to 1.
 struct TexelShare {
-  int64_t x = 0, y = 0, slice = 0;
-  double share = 0;
-  uint32_t level = 0;
+  int64_t x, y, slice;
+  double share;
+  uint32_t level;
 };
 /// The texels of one fetch: one, or up to two in each dimension, of up to two levels. Texels
 /// outside a border have a negative x and read as zero.
 struct TexelShares {
-  std::array<TexelShare, 16> of;
+  std::array<TexelShare, 16> of;  ///< The first `count` are set.
   uint32_t count = 0;
 };
 

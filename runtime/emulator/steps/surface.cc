@@ -181,6 +181,7 @@ void access_surface(Warp& warp, const Step& step, const SurfaceOperands& access)
       load(warp, access, lanes, same);
     } else {
       store(warp, access, lanes);
+      if (warp.launch->races != nullptr) warp.launch->races->end_store();
       const bool defines = warp.launch->inputs.checks.defines && lanes.inside != 0;
       const uint32_t bytes = uint32_t{access.count} * access.element_bytes;
       if (defines) define_global(warp, step, lanes.address, bytes, lanes.inside);

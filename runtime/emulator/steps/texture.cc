@@ -28,17 +28,17 @@ struct Reader {
   const TextureConfig& texture;
   uint32_t lane;
   Faults& faults;
+  uint64_t* address;  ///< One for each lane, for the race detector.
 };
 
 void note_reading(const Reader& reader, uint64_t at) {
   Warp& warp = reader.warp;
   if (warp.launch->races == nullptr) return;
   const uint32_t all = warp.masks.running, lane = uint32_t{1} << reader.lane;
-  uint64_t address[kLanes] = {};
-  address[reader.lane] = at;
+  reader.address[reader.lane] = at;
   warp.masks.running = lane;
-  warp.launch->races->note(warp, reader.step, address, reader.texture.texel_bytes(), Access::Load,
-                           lane);
+  warp.launch->races->note(warp, reader.step, reader.address, reader.texture.texel_bytes(),
+                           Access::Load, lane);
   warp.masks.running = all;
 }
 
@@ -184,6 +184,7 @@ TexturePoint point_of(Warp& warp, const Step& step, const TextureOperands& read,
 
 void read_texture(Warp& warp, const Step& step, const TextureOperands& read) {
   Faults faults;
+  uint64_t address[kLanes] = {};
   for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     const uint64_t handle = warp.u64(step.src[0])[lane];
@@ -195,7 +196,7 @@ void read_texture(Warp& warp, const Step& step, const TextureOperands& read) {
     }
     TexturePoint point = point_of(warp, step, read, lane);
     set_level(warp, read, *texture, lane, point);
-    const Reader reader{warp, step, *texture, lane, faults};
+    const Reader reader{warp, step, *texture, lane, faults, address};
     const auto values = read.gathers ? gather(reader, texels_around(*texture, point), read.channel)
                                      : fetch(reader, texels_at(*texture, point));
     for (uint32_t i = 0; i < values.size(); ++i) {
