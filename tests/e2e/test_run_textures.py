@@ -120,3 +120,39 @@ def test_a_write_outside_of_a_surface_is_a_fault_of_its_line_and_its_array(tmp_p
     assert "byte 128, row 0, slice 0 of a surface of 128 bytes x 2 x 1" in outside["message"]
     assert outside["allocation"]["stack"][0]["line"] == 10
     assert gone["kind"] == "DeviceFault" and "which is not a surface object" in gone["message"]
+
+
+TWO_STREAMS = """
+__global__ void write(cudaSurfaceObject_t surface) { surf2Dwrite(2.0f, surface, threadIdx.x * 4, 0); }
+__global__ void read(cudaTextureObject_t texture, float* out) {
+  out[threadIdx.x] = tex2D<float>(texture, threadIdx.x, 0);
+}
+int main(int argc, char**) {
+  cudaChannelFormatDesc floats = cudaCreateChannelDesc<float>();
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeArray;
+  cudaMallocArray(&resource.res.array.array, &floats, 32, 1, cudaArraySurfaceLoadStore);
+  cudaSurfaceObject_t surface;
+  cudaTextureObject_t texture;
+  cudaTextureDesc how{};
+  cudaCreateSurfaceObject(&surface, &resource);
+  cudaCreateTextureObject(&texture, &resource, &how, nullptr);
+  float* out;
+  cudaMalloc(&out, 32 * sizeof(float));
+  cudaStream_t one, two;
+  cudaStreamCreate(&one);
+  cudaStreamCreate(&two);
+  write<<<1, 32, 0, one>>>(surface);
+  if (argc > 1) cudaStreamSynchronize(one);
+  read<<<1, 32, 0, two>>>(texture, out);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_a_texture_is_read_in_one_stream_while_another_writes_its_surface(tmp_path):
+    _, report = outcome(tmp_path, TWO_STREAMS)
+    (found,) = report["findings"]
+    assert (found["kind"], found["line"], found["other"]["line"]) == ("StreamRace", 4, 2)
+    done = subprocess.run([GPUEMU, "run", "--", tmp_path / "program", "ordered"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0 and "gpuemu: 0 findings" in done.stderr, done.stderr
