@@ -158,7 +158,8 @@ Result<Checked> check_content(const fs::path& folder, const Ledger& ledger, bool
                               const std::vector<std::string>& gone) {
   const auto rocks = open_to_read(folder, Reading::Strict);
   if (!rocks && (rocks.error().code == ErrorCode::Corruption || lacks_file(rocks.error()))) {
-    return damaged(folder, ledger, rocks.error().message);
+    const auto table = unreadable_table(folder);
+    return damaged(folder, ledger, table ? text_of(*table) : rocks.error().message);
   }
   if (!rocks) return rocks.error();
   const uint64_t sequence = rocks->db->GetLatestSequenceNumber();

@@ -13,8 +13,10 @@
 #include <rocksdb/listener.h>
 #include <rocksdb/sst_file_reader.h>
 #include <rocksdb/table.h>
+#include <rocksdb/unique_id.h>
 
 #include "common/base/private_path.h"
+#include "daemon/database/foreign_log.h"
 #include "daemon/database/salvage.h"
 
 namespace gpuemu::storage {
@@ -177,6 +179,10 @@ Result<OpenedRocks> open_to_write(const std::filesystem::path& folder) {
 }
 
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading) {
+  if (const std::string log = foreign_log(folder); !log.empty()) {
+    return error(ErrorCode::Corruption, "database {} is damaged: {}: holds no changes to records",
+                 folder.native(), log);
+  }
   rocksdb::Options wanted = options();
   wanted.info_log = std::make_shared<NoLog>();
   if (reading == Reading::Whatever) {
@@ -244,18 +250,50 @@ Status add_tables_of_families(const fs::path& scratch) {
   return ok_status();
 }
 
-/// Files of one kind, which nobody changes, appear in `scratch` too.
-Status link_files(const fs::path& folder, const fs::path& scratch, const char* extension) {
+/// Files, which nobody changes, appear in `scratch` too.
+Status link_files(const std::vector<fs::path>& files, const fs::path& scratch) {
   std::error_code failed;
-  for (fs::directory_iterator at(folder, failed), end; !failed && at != end; at.increment(failed)) {
-    const fs::path name = at->path().filename();
-    if (name.extension() != extension) continue;
-    fs::create_hard_link(at->path(), scratch / name, failed);
-    if (failed) fs::copy_file(at->path(), scratch / name, failed);
-    if (failed) break;
+  for (const fs::path& file : files) {
+    fs::create_hard_link(file, scratch / file.filename(), failed);
+    if (failed) fs::copy_file(file, scratch / file.filename(), failed);
+    if (failed) {
+      return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
+    }
   }
-  if (!failed) return ok_status();
-  return error(ErrorCode::Io, "cannot write {}: {}", scratch.native(), failed.message());
+  return ok_status();
+}
+
+std::vector<fs::path> files_of(const fs::path& folder, const char* extension) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
+       at.increment(ignored)) {
+    if (at->path().extension() == extension) files.push_back(at->path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+/// Returns the tables, without the second of two that are the same under different names: RocksDB
+/// opens no database with both.
+std::vector<fs::path> different_tables(const fs::path& folder) {
+  std::vector<fs::path> tables;
+  std::set<std::string> seen;
+  for (const fs::path& file : files_of(folder, ".sst")) {
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    std::string id;
+    const bool is_known =
+        reader.Open(file.native()).ok() &&
+        rocksdb::GetUniqueIdFromTableProperties(*reader.GetTableProperties(), &id).ok();
+    if (!is_known || seen.insert(id).second) tables.push_back(file);
+  }
+  return tables;
+}
+
+std::vector<fs::path> readable_logs(const fs::path& folder) {
+  std::vector<fs::path> logs = files_of(folder, ".log");
+  std::erase_if(logs, is_foreign_log);
+  return logs;
 }
 
 /// What becomes of logs: read by whoever opens the database, or tables of their own.
@@ -263,15 +301,15 @@ enum class Logs { Read, Tables };
 
 Status gather(const fs::path& folder, const fs::path& scratch, Logs logs) {
   GPUEMU_TRY(make_private_folder(scratch));
-  GPUEMU_TRY(link_files(folder, scratch, ".sst"));
-  if (logs == Logs::Tables) GPUEMU_TRY(link_files(folder, scratch, ".log"));
+  GPUEMU_TRY(link_files(different_tables(folder), scratch));
+  if (logs == Logs::Tables) GPUEMU_TRY(link_files(readable_logs(folder), scratch));
   GPUEMU_TRY(add_tables_of_families(scratch));
   rocksdb::Options wanted = options();
   wanted.info_log = std::make_shared<NoLog>();
   const auto status =
       rocksdb::RepairDB(scratch.native(), wanted, all_families(), family_of("").options);
   if (!status.ok()) return error_of(status, folder);
-  return logs == Logs::Read ? link_files(folder, scratch, ".log") : ok_status();
+  return logs == Logs::Read ? link_files(readable_logs(folder), scratch) : ok_status();
 }
 
 }  // namespace
@@ -285,6 +323,16 @@ Status gather_tables(const fs::path& folder, const fs::path& scratch) {
   std::error_code ignored;
   fs::remove_all(scratch, ignored);
   return gather(folder, scratch, Logs::Tables);
+}
+
+std::optional<FileProblem> unreadable_table(const fs::path& folder) {
+  for (const fs::path& file : files_of(folder, ".sst")) {
+    rocksdb::SstFileReader reader{rocksdb::Options()};
+    const auto status = reader.Open(file.native());
+    if (status.ok()) continue;
+    return FileProblem{file.filename().string(), problem_of(status, folder).problem};
+  }
+  return std::nullopt;
 }
 
 RecordCounts count_records(const OpenedRocks& rocks, rocksdb::Status* first_problem,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 
 #include <rocksdb/db.h>
 #include <rocksdb/options.h>
@@ -56,6 +57,10 @@ inline constexpr char kTablesSuffix[] = ".tables";
 /// matter whether they belong to it. Families may contain a record with an empty key that is not
 /// theirs.
 Status gather_tables(const std::filesystem::path& folder, const std::filesystem::path& scratch);
+
+/// Returns what is wrong with the first table that cannot be opened: RocksDB's own message names
+/// the manifest. Nothing if all can be.
+std::optional<FileProblem> unreadable_table(const std::filesystem::path& folder);
 
 /// Counts the readable records of each family. Stores the first problem in `first_problem`, unless
 /// that is null.

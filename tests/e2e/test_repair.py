@@ -106,6 +106,37 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(own, kind, change):
     assert storage(own, "verify")["state"] == "whole"
 
 
+REPLACED = {"a log by a manifest": ("log", "manifest"), "a log by a table": ("log", "table"), "a table by a log": ("table", "log")}
+
+
+@pytest.mark.parametrize("replaced", ["a table by another table", *REPLACED])
+def test_a_file_in_the_place_of_another_is_damage(own, replaced):
+    """A manifest has the format of a log, and two tables with the same changes are in no database."""
+    folder = own.home / "db"
+    if replaced == "a table by another table":
+        tables = sorted(folder.glob("*.sst"), key=lambda path: path.stat().st_size)
+        assert len(tables) > 1, tables
+        victim, other = tables[-1], tables[-2]
+    else:
+        victim, other = (largest(folder, FILE_KINDS[kind]) for kind in REPLACED[replaced])
+    victim.write_bytes(other.read_bytes())
+    damaged = contents(folder)
+    said = own.run("failures")
+    assert said.returncode == 3 and victim.stem in said.stderr and "gpuemu storage repair keeps the rest" in said.stderr, said.stderr
+    found = own.run("storage", "verify", "--format", "json")
+    found = json.loads(found.stdout)
+    assert found["state"] == "damaged" and any(victim.stem in one["name"] for one in found["files"]), found
+    dry = storage(own, "repair", "--dry-run")
+    assert contents(folder) == damaged
+    report = storage(own, "repair")
+    assert report["state"] == "repaired" and report["lost"] == dry["lost"] > 0, report
+    assert all(report["readable"][kind] >= count for kind, count in found["readable"].items()), (report, found)
+    assert sum(report["readable"].values()) > 0, "what other files hold is kept"
+    assert storage(own, "verify")["state"] == "whole"
+    own.start()
+    assert all(records <= own.before[listing] for listing, records in stored(own).items()), "a record that was not there"
+
+
 @pytest.fixture
 def several_logs(new_home):
     """A database with several logs, some of whose records are in tables too; the daemon was killed."""
