@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -10,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "runtime/ptx/lexer.h"
+#include "runtime/ptx/limits.h"
 #include "runtime/ptx/link/stand_in.h"
 #include "runtime/ptx/link/symbols_of.h"
 
@@ -25,9 +27,10 @@ struct Place {
 struct Changes {
   std::unordered_map<std::string_view, std::string> names;  ///< New ones.
   std::set<const LinkSymbol*> lost;                         ///< Another definition is used.
-  std::unordered_map<size_t, std::string> hidden;           ///< New names by offset, for one place.
-  std::vector<std::pair<size_t, size_t>> removed;           ///< Ranges of bytes.
-  uint64_t first_file = 0;                                  ///< Is added to the numbers of files.
+  /// New names for one place, by its offset and the name that a variable has there.
+  std::map<std::pair<size_t, std::string_view>, std::string> hidden;
+  std::vector<std::pair<size_t, size_t>> removed;  ///< Ranges of bytes.
+  uint64_t first_file = 0;                         ///< Is added to the numbers of files.
 };
 
 class Linker {
@@ -146,7 +149,8 @@ class Linker {
         first = end;
       }
       for (; first != end; ++first) {
-        if (is_lost(*first)) changes.hidden[first->name_at] = fresh_name(first->name, unit);
+        if (!is_lost(*first)) continue;
+        changes.hidden[{first->name_at, first->name}] = fresh_name(first->name, unit);
       }
     }
   }
@@ -252,10 +256,13 @@ class Linker {
         copied = std::max(copied, gone->second);
         continue;
       }
-      if (const std::string* const name = new_name(changes, token, at)) {
-        copy_until(at);
-        linked_.text += *name;
-        copied = at + token.text.size();
+      if (token.kind == TokenKind::Word) {
+        const NameRange range = name_range(lexer, unit.text, token);
+        if (const auto replaced = replacement(changes, token.text, at, range)) {
+          copy_until(at);
+          linked_.text += *replaced;
+          copied = range.count == 0 ? at + token.text.size() : range.end;
+        }
       } else if (is_file_next && token.kind == TokenKind::Number && changes.first_file != 0) {
         copy_until(at);
         linked_.text += moved_file(token.text, changes.first_file);
@@ -266,12 +273,62 @@ class Linker {
     copy_until(unit.text.size());
     linked_.text += '\n';
   }
-  /// What stands in place of a token; null: the token itself.
-  static const std::string* new_name(const Changes& changes, const Token& token, size_t at) {
-    if (token.kind != TokenKind::Word) return nullptr;
-    const auto hidden = changes.hidden.find(at);
+
+  /// "<3>[2]" behind a name: the names that end in 0, 1 and 2, each with these dimensions.
+  struct NameRange {
+    uint64_t count = 0;  ///< 0: the name stands for itself.
+    std::string_view dims;
+    size_t end = 0;  ///< Behind the dimensions.
+  };
+  static NameRange name_range(Lexer ahead, std::string_view text, const Token& name) {
+    const auto end_of = [&](const Token& token) {
+      return static_cast<size_t>(token.text.data() + token.text.size() - text.data());
+    };
+    const size_t next = text.find_first_not_of(" \t\r\n", end_of(name));
+    if (next == text.npos || text[next] != '<') return {};
+    ahead.next();
+    const Token number = ahead.next();
+    const Token closed = ahead.next();
+    NameRange range;
+    std::from_chars(number.text.data(), number.text.data() + number.text.size(), range.count);
+    if (number.kind != TokenKind::Number || closed.punct != '>' ||
+        range.count > kVariableRangeMax) {
+      return {};
+    }
+    const size_t begin = range.end = end_of(closed);
+    for (Token token = ahead.next(); token.punct == '['; token = ahead.next()) {
+      while (token.kind != TokenKind::End && token.kind != TokenKind::Bad && token.punct != ']') {
+        token = ahead.next();
+      }
+      range.end = end_of(token);
+    }
+    range.dims = text.substr(begin, range.end - begin);
+    return range;
+  }
+
+  /// Returns what stands in place of a name with its range; nothing if both stay as they are.
+  static std::optional<std::string> replacement(const Changes& changes, std::string_view name,
+                                                size_t at, const NameRange& range) {
+    if (range.count == 0) {
+      const std::string* const renamed = new_name(changes, name, at);
+      return renamed == nullptr ? std::nullopt : std::optional(*renamed);
+    }
+    std::string list;
+    bool differs = false;
+    for (uint64_t i = 0; i < range.count; ++i) {
+      const std::string one = fmt::format("{}{}", name, i);
+      const std::string* const renamed = new_name(changes, one, at);
+      differs |= renamed != nullptr;
+      list += fmt::format("{}{}{}", i == 0 ? "" : ", ", renamed == nullptr ? one : *renamed,
+                          range.dims);
+    }
+    return differs ? std::optional(std::move(list)) : std::nullopt;
+  }
+  /// Null: the name stays.
+  static const std::string* new_name(const Changes& changes, std::string_view name, size_t at) {
+    const auto hidden = changes.hidden.find({at, name});
     if (hidden != changes.hidden.end()) return &hidden->second;
-    const auto renamed = changes.names.find(token.text);
+    const auto renamed = changes.names.find(name);
     return renamed == changes.names.end() ? nullptr : &renamed->second;
   }
   static std::string moved_file(std::string_view number, uint64_t by) {

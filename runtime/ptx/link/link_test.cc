@@ -70,6 +70,36 @@ TEST(PtxLink, PrefersADefinitionThatIsNotWeak) {
   EXPECT_EQ(made.module.find("f")->body.at(0).text(), "trap");
 }
 
+TEST(PtxLink, RenamesTheVariablesOfARange) {
+  const std::string text =
+      ".global .b32 a<3>[2];\n.visible .entry NAME() { .reg .b64 %r; mov.u64 %r, a1; ret; }";
+  const auto named = [&](const char* name) {
+    std::string made = text;
+    return made.replace(made.find("NAME"), 4, name);
+  };
+  const Made made = link_items({named("j"), named("k")});
+  EXPECT_EQ(names_of(made.module), (Names{"a0", "a1", "a2", "a0$2", "a1$2", "a2$2", "j", "k"}));
+  for (const Variable& one : made.module.variables) EXPECT_EQ(one.bytes, 8u) << one.name;
+  EXPECT_EQ(made.module.find("k")->body.at(0).text(), "mov.u64 %r, a1$2");
+}
+
+TEST(PtxLink, KeepsTheVariablesOfARangeThatHaveNotLost) {
+  const Made made = link_items({".weak .global .b32 a1;",
+                                ".weak .global .b32 a<3>, b;\n"
+                                ".visible .entry k() { .reg .b64 %r; "
+                                "mov.u64 %r, a1; ret; }"});
+  EXPECT_EQ(names_of(made.module), (Names{"a1", "a0", "a1$2", "a2", "b", "k"}));
+  EXPECT_EQ(made.module.find("k")->body.at(0).text(), "mov.u64 %r, a1");
+}
+
+TEST(PtxLink, RenamesRegistersOfARangeWithTheNamesOfVariables) {
+  const Made made =
+      link_items({".global .b32 a0;",
+                  ".global .b32 a0;\n.visible .entry k() { .reg .b32 a<2>; mov.u32 a0, 1; "
+                  "mov.u32 a1, a0; ret; }"});
+  EXPECT_EQ(made.module.find("k")->body.at(1).text(), "mov.u32 a1, a0$2");
+}
+
 TEST(PtxLink, KeepsTheOtherVariablesOfAStatement) {
   const Made made = link_items({".weak .global .b32 a = 1;",
                                 ".weak .global .b32 a = 2, b = 3;\n.visible .entry k() { .reg .b64 "
