@@ -163,6 +163,32 @@ TEST(Malloc, FreeOfWhatItDidNotGiveIsFound) {
   EXPECT_EQ(kind_of("mov.b64 %p1, 0;" + kFree1), "") << "free(nullptr) does nothing";
 }
 
+TEST(Calls, KernelsTakeTheSharedMemoryThatTheyAndTheirFunctionsUse) {
+  const std::string text = with_header(
+      ".shared .align 4 .b8 big[40000];\n.shared .align 4 .b8 other[40000];\n"
+      ".shared .align 4 .b8 common[64];\n"
+      ".func common_use(.param .b64 to) { .reg .b64 %d; .reg .b32 %r; ld.param.u64 %d, [to]; "
+      "st.shared.u32 [common], 7; ld.shared.u32 %r, [common]; st.global.u32 [%d], %r; ret; }\n"
+      ".entry k(.param .u64 out) { .reg .b64 %d; .reg .b32 %r; .param .b64 to; "
+      "ld.param.u64 %d, [out]; st.param.b64 [to], %d; call common_use, (to); "
+      "st.shared.u32 [big], 3; ld.shared.u32 %r, [big]; st.global.u32 [%d+4], %r; "
+      "ld.shared.u32 %r, [common]; st.global.u32 [%d+8], %r; ret; }\n"
+      ".entry without(.param .u64 out) { ret; }\n"
+      ".entry alone(.param .u64 out) { st.shared.u32 [other], 1; ret; }\n");
+  TestKernel kernel(text);
+  kernel.config().block = {1, 1, 1};
+  const uint64_t out = kernel.buffer(std::vector<uint32_t>{0, 0, 0});
+  EXPECT_TRUE(kernel.arg(out).run().findings.empty());
+  EXPECT_EQ(kernel.read<uint32_t>(out, 3), (std::vector<uint32_t>{7, 3, 7}));
+  std::map<std::string, uint32_t> bytes;
+  const ModuleId again = *kernel.device().load_module(text, "again.ptx");
+  for (const EntryInfo& one : *kernel.device().entries(again)) {
+    bytes[one.name] = one.static_shared_bytes;
+  }
+  EXPECT_EQ(bytes,
+            (std::map<std::string, uint32_t>{{"k", 40064}, {"without", 0}, {"alone", 40000}}));
+}
+
 TEST(Calls, OfFunctionsThatAreNotThereSayWhich) {
   const auto launch = findings_of("st.param.b64 [n], 0; call (c), cudaLaunchDeviceV2, (n, n);");
   ASSERT_EQ(launch.size(), 1u);

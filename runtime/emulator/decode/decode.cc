@@ -94,7 +94,16 @@ uint32_t Decoder::temp(RegisterClass slot) {
 }
 
 void Decoder::layout_variables() {
-  uint32_t shared = program_.shared_bytes;
+  const auto of_kernel = program_.shared_of_kernels.find(function().name);
+  const bool is_kernel = of_kernel != program_.shared_of_kernels.end();
+  uint32_t shared = is_kernel ? of_kernel->second.of_functions : program_.shared_bytes;
+  const uint32_t of_functions = shared;
+  const auto place_shared = [&](const ptx::Variable& variable) {
+    shared = align_up(shared, std::max({1u, variable.align, ptx::byte_size(variable.type)}));
+    shared_[variable.name] = shared;
+    code_.shared.push_back({variable.name, shared, variable.bytes});
+    shared += static_cast<uint32_t>(variable.bytes);
+  };
   const auto place_param = [&](const ptx::Variable& variable, std::vector<ParamSlot>& into) {
     const uint32_t align = std::max(variable.align, std::max(1u, ptx::byte_size(variable.type)));
     code_.param_bytes = align_up(code_.param_bytes, align);
@@ -110,18 +119,19 @@ void Decoder::layout_variables() {
       locals_[variable.name] = code_.local_bytes;
       code_.local_bytes += static_cast<uint32_t>(variable.bytes);
     } else if (variable.space == ptx::Space::Shared && !variable.is_extern && function().is_entry) {
-      shared = align_up(shared, align);
-      shared_[variable.name] = shared;
-      code_.shared.push_back({variable.name, shared, variable.bytes});
-      shared += static_cast<uint32_t>(variable.bytes);
+      place_shared(variable);
     } else if (variable.space == ptx::Space::Param) {
       place_param(variable, param_slots_);
     }
   }
   code_.local_bytes = align_up(code_.local_bytes, 16);
   code_.param_bytes = align_up(code_.param_bytes, 16);
+  if (is_kernel) {
+    for (const size_t i : of_kernel->second.own) place_shared(program_.module.variables[i]);
+  }
   for (const ptx::Variable& variable : program_.module.variables) {
-    if (const auto at = program_.shared.find(variable.name); at != program_.shared.end()) {
+    const auto at = program_.shared.find(variable.name);
+    if (at != program_.shared.end() && at->second < of_functions) {
       code_.shared.push_back({variable.name, at->second, variable.bytes});
     }
   }

@@ -5,12 +5,11 @@
 #include <cstring>
 
 #include "runtime/emulator/decode/decode.h"
+#include "runtime/emulator/decode/shared_layout.h"
 #include "runtime/ptx/flow/grid_barrier.h"
 
 namespace gpuemu::emulator {
 namespace {
-uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) / align * align; }
-
 template <typename Visit>
 void each_variable(const ptx::Module& module, const Visit& visit) {
   for (const ptx::Variable& variable : module.variables) visit(variable);
@@ -50,16 +49,9 @@ void list_functions(Program& program) {
 }
 
 Status place_variables(Program& program, Memory& memory) {
+  lay_out_shared(program);
   std::vector<const ptx::Variable*> device;
   each_variable(program.module, [&](const ptx::Variable& variable) {
-    const bool unsized = variable.is_extern && variable.bytes == 0;
-    if (variable.space == ptx::Space::Shared && !unsized) {
-      program.shared_bytes =
-          align_up(program.shared_bytes,
-                   std::max(1u, std::max(variable.align, ptx::byte_size(variable.type))));
-      program.shared[variable.name] = program.shared_bytes;
-      program.shared_bytes += static_cast<uint32_t>(variable.bytes);
-    }
     if (variable.space == ptx::Space::Global || variable.space == ptx::Space::Const) {
       device.push_back(&variable);
     }

@@ -24,9 +24,14 @@ struct Program {
   std::map<std::string, Code*, std::less<>> by_name;
   std::map<std::string, uint64_t, std::less<>>
       addresses;  ///< Addresses of .global and .const variables.
-  std::map<std::string, uint32_t, std::less<>>
-      shared;                 ///< Offsets of .shared variables, the same in every function.
-  uint32_t shared_bytes = 0;  ///< Size of all .shared variables.
+  /// Offsets of the .shared variables that functions use, the same in every kernel.
+  std::map<std::string, uint32_t, std::less<>> shared;
+  uint32_t shared_bytes = 0;  ///< Size of those.
+  struct KernelShared {
+    uint32_t of_functions = 0;  ///< It needs so many of the `shared_bytes`.
+    std::vector<size_t> own;    ///< Variables of the module that no function uses.
+  };
+  std::map<std::string, KernelShared, std::less<>> shared_of_kernels;
   /// The instrumented form of the program, and its counting points; null until a profile is
   /// requested.
   std::unique_ptr<Program> counting_form;
