@@ -49,6 +49,12 @@ def test_an_access_out_of_bounds_is_found_at_its_python_line_with_the_launch_and
     assert found["allocation"]["stack"][0]["line"] in (line_of("unguarded.py", "allocated"), line_of("unguarded.py", "allocated") + 1)
 
 
+def test_optimization_at_link_time_is_left_out_which_is_said_once(tmp_path):
+    done, report = run(tmp_path, "link_time.py")
+    assert done.returncode == 0 and done.stdout == "passed\n" and report["findings"] == report["unsupported"] == [], done.stderr[-3000:]
+    assert done.stderr.count("kernels with lto=True are linked as PTX, without optimization at link time\n") == 1, done.stderr
+
+
 def test_numba_that_is_left_as_it_is_links_intermediate_code_which_is_refused_by_name(tmp_path):
     done, report = run(tmp_path, "unguarded.py", "--no-numba")
     assert done.returncode == 1 and "gpuemu links PTX alone: <cudapy-ltoir> has none" in done.stderr
