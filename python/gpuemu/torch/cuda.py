@@ -102,13 +102,13 @@ def set_rng_state_all(new_states: list[torch.Tensor]) -> None:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    now, most = memory.statistics.now, memory.statistics.most
+    now, most = memory.statistics().now, memory.statistics().most
     return {f"{kind}.all.{which}": value for kind in ("allocated_bytes", "reserved_bytes", "active_bytes")
             for which, value in (("current", now), ("peak", most), ("allocated", most), ("freed", most - now))}  # fmt: skip
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    memory.statistics.most = memory.statistics.now
+    memory.statistics().most = memory.statistics().now
 
 
 def _nothing(*_: Any, **__: Any) -> None:
@@ -151,9 +151,9 @@ _NAMES: dict[str, Any] = {
     "get_device_properties": get_device_properties, "mem_get_info": mem_get_info, "synchronize": synchronize,
     "current_stream": streams.current_stream, "default_stream": streams.default_stream, "Stream": streams.Stream, "stream": streams.stream_context,
     "StreamContext": streams.stream_context, "Event": streams.Event, "ExternalStream": streams.ExternalStream, "set_stream": streams.set_stream,
-    "empty_cache": _nothing, "ipc_collect": _nothing, "memory_allocated": lambda device=None: memory.statistics.now,
-    "max_memory_allocated": lambda device=None: memory.statistics.most, "memory_reserved": lambda device=None: memory.statistics.now,
-    "max_memory_reserved": lambda device=None: memory.statistics.most, "reset_peak_memory_stats": reset_peak_memory_stats,
+    "default_generators": generators.Defaults(), "empty_cache": _nothing, "ipc_collect": _nothing, "memory_allocated": lambda device=None: memory.statistics().now,
+    "max_memory_allocated": lambda device=None: memory.statistics().most, "memory_reserved": lambda device=None: memory.statistics().now,
+    "max_memory_reserved": lambda device=None: memory.statistics().most, "reset_peak_memory_stats": reset_peak_memory_stats,
     "reset_accumulated_memory_stats": _nothing, "memory_stats": memory_stats, "manual_seed": manual_seed, "manual_seed_all": manual_seed_all,
     "seed": lambda: manual_seed(torch.default_generator.initial_seed()), "seed_all": lambda: manual_seed_all(torch.default_generator.initial_seed()),
     "initial_seed": lambda: generators.default(driver().device).initial_seed(), "get_rng_state": get_rng_state, "set_rng_state": set_rng_state,

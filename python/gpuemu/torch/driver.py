@@ -31,12 +31,22 @@ class Driver:
         self._late = 0  # The error of a kernel that cuMemFree returned.
         self.count = 0
         self._library.gpuemu_host_uses_device_memory()
+        self._library.gpuemu_next_released.restype = ctypes.c_void_p
         code = self.code("cuInit", 0)
         if code == _NO_DEVICE:  # CUDA_VISIBLE_DEVICES hides all devices.
             return
         if code:
             raise error_of(self.text(code), code)
         self.count = self._number("cuDeviceGetCount")
+
+    def address_of(self, name: str) -> int:
+        """Returns the address of a function of the library."""
+        return ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value or 0
+
+    def next_released(self) -> int | None:
+        """Returns the address of a DLPack structure that was released, each once; None if there is none."""
+        found: int | None = self._library.gpuemu_next_released()
+        return found
 
     def code(self, name: str, *args: Any) -> int:
         """Calls a function and returns its result code."""
@@ -133,7 +143,7 @@ class Driver:
         """Waits for all kernels of the current device. Raises the error of a failed kernel."""
         self.use(self.device)
         code = self.code("cuCtxSynchronize")
-        code, self._late = self._late or code, 0
+        code, self._late = self._late or int(self._library.gpuemu_release_error()) or code, 0
         if code:
             raise error_of(self.text(code), code)
 
@@ -141,6 +151,7 @@ class Driver:
         """Waits for all kernels of the current device, and clears their errors."""
         self.use(self.device)
         self._late = 0
+        self._library.gpuemu_release_error()
         for _ in range(_FAULTS_MOST):
             if not self.code("cuCtxSynchronize"):
                 return

@@ -1,5 +1,5 @@
-"""CPU versions of operators that torch has only for GPUs and selects there: cells of LSTM and GRU, depthwise convolutions,
-softmax with a result of higher precision than its input."""
+"""Operators that torch has only for GPUs and selects there. Written here for the CPU: cells of LSTM and GRU, depthwise convolutions,
+products and softmax with a result of higher precision than their inputs. The others run by their decomposition, where torch has one."""
 
 from __future__ import annotations
 
@@ -80,9 +80,30 @@ def _narrowed(operator: Any) -> Callable[..., Any]:
     return lambda of_result, result, dim, input_type: operator(of_result, result, dim, result.dtype).to(input_type)
 
 
+def _product(operator: Any) -> Callable[..., Any]:
+    """aten::mm or bmm with the dtype of the result."""
+    return lambda x, y, dtype: operator(x.to(dtype), y.to(dtype))
+
+
+def decomposed(op: Any) -> Callable[..., Any]:
+    """Returns a kernel for an operator that torch has only for GPUs: its decomposition, else the error that names it."""
+    from torch._decomp import decomposition_table
+
+    if torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "CompositeImplicitAutograd"):
+        return op.decompose  # type: ignore[no-any-return]
+    if op in decomposition_table:
+        return decomposition_table[op]
+
+    def missing(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"gpuemu: torch has the operator {op.name()} only as machine code for GPUs, which cannot run here: use operators that run on the CPU too")
+
+    return missing
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "_thnn_fused_lstm_cell": lstm_cell, "_thnn_fused_lstm_cell_backward_impl": lstm_cell_gradient, "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_gradient, "_conv_depthwise2d": depthwise, "conv_depthwise3d": depthwise,
+    "mm.dtype": _product(torch.ops.aten.mm), "bmm.dtype": _product(torch.ops.aten.bmm),
     "_softmax": _widened(torch.ops.aten._softmax), "_log_softmax": _widened(torch.ops.aten._log_softmax),
     "_softmax_backward_data": _narrowed(torch.ops.aten._softmax_backward_data),
     "_log_softmax_backward_data": _narrowed(torch.ops.aten._log_softmax_backward_data),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -51,6 +51,18 @@ def default(device: int) -> torch.Generator:
     made: torch.Generator = Generator(torch.device("cuda", device))
     made.manual_seed(torch.default_generator.initial_seed())
     return made
+
+
+class Defaults(Sequence[torch.Generator]):
+    """torch.cuda.default_generators: the default generator of each device."""
+
+    def __len__(self) -> int:
+        from gpuemu.torch.driver import driver
+
+        return driver().count
+
+    def __getitem__(self, device: Any) -> Any:
+        return default(range(len(self))[device])
 
 
 @contextmanager

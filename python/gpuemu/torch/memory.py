@@ -7,7 +7,6 @@ CPU, for the operators of torch that work on the same bytes.
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,20 +38,19 @@ class _Managed(ctypes.Structure):
     pass
 
 
-_Deleter = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _Deleter)]
+_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p)]
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype, _new_capsule.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 @dataclass
 class _Given:
-    """Kept by torch until the storage is freed: the DLPack structure and its shape; address: memory to free then; keep: the owner
-    of memory of another storage; free: frees other memory."""
+    """Kept until torch has freed the storage: the DLPack structure and its shape; twin: that of memory which is freed with it; keep:
+    the owner of memory of another storage; free: frees other memory."""
 
     managed: _Managed
     shape: Any
-    address: int
+    twin: Twin | None = None
     keep: Any = None
     free: Callable[[], None] | None = None
 
@@ -76,36 +74,36 @@ class Statistics:
         self.most = max(self.most, self.now)
 
 
+# Without a lock: each change is one step of the interpreter.
 _given: dict[int, _Given] = {}
 _twins: dict[int, Twin] = {}
-_lock = threading.RLock()
-statistics = Statistics()
+_statistics = Statistics()
 
 
-def _released(managed: int) -> None:
-    if _given is None:  # The interpreter is shutting down, and this module is gone.
-        return
-    with _lock:
-        given = _given.pop(managed, None)
-        twin = _twins.pop(given.address, None) if given and given.address else None
-    if given and twin:
-        statistics.add(-twin.bytes.numel())
-        driver().free(given.address)
-    elif given and given.free is not None:
-        given.free()
+def statistics() -> Statistics:
+    collect()
+    return _statistics
 
 
-_release = _Deleter(_released)
-# Storages of a program's globals are freed after this module.
-ctypes.pythonapi.Py_IncRef(ctypes.py_object(_release))
+def collect() -> None:
+    """Forgets the storages that torch has freed. Their memory is free already: see bindings/libcuda/calls/storages.h."""
+    while managed := driver().next_released():
+        given = _given.pop(managed)
+        if given.twin is not None:
+            address = given.managed.tensor.data
+            if _twins.get(address) is given.twin:
+                del _twins[address]
+            _statistics.add(-given.twin.bytes.numel())
+        elif given.free is not None:
+            given.free()
 
 
-def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep: Any = None, free: Callable[[], None] | None = None) -> torch.Tensor:
+def _imported(address: int, size: int, kind: int, index: int, twin: Twin | None = None, keep: Any = None, free: Callable[[], None] | None = None) -> torch.Tensor:
     """Returns `size` bytes at an address as a tensor."""
     shape = (ctypes.c_int64 * 1)(size)
-    managed = _Managed(_Tensor(address, _Device(kind, index), 1, _Type(_UINT, _BITS, 1), shape, None, 0), None, _release)
-    with _lock:
-        _given[ctypes.addressof(managed)] = _Given(managed, shape, address if owned else 0, keep, free)
+    deleter = driver().address_of("gpuemu_release" if twin is None else "gpuemu_release_memory")
+    managed = _Managed(_Tensor(address, _Device(kind, index), 1, _Type(_UINT, _BITS, 1), shape, None, 0), None, deleter)
+    _given[ctypes.addressof(managed)] = _Given(managed, shape, twin, keep, free)
     capsule = _new_capsule(ctypes.addressof(managed), b"dltensor", None)
     made: torch.Tensor = torch.utils.dlpack.from_dlpack(capsule)
     return made
@@ -113,23 +111,23 @@ def _imported(address: int, size: int, kind: int, index: int, owned: bool, keep:
 
 def new_storage(size: int, device: int) -> torch.Tensor:
     """Allocates undefined memory of the device; returns it as a tensor of bytes on `cuda`."""
+    collect()
     if size == 0:
-        return _imported(0, 0, _CUDA, device, owned=False)
+        return _imported(0, 0, _CUDA, device)
     address = driver().allocate(size, device)
-    with _lock:
-        _twins[address] = Twin(_imported(address, size, _CPU, 0, owned=False), device)
-    statistics.add(size)
-    return _imported(address, size, _CUDA, device, owned=True)
+    twin = _twins[address] = Twin(_imported(address, size, _CPU, 0), device)
+    _statistics.add(size)
+    return _imported(address, size, _CUDA, device, twin)
 
 
 def on_cpu(address: int, size: int, free: Callable[[], None]) -> torch.Tensor:
     """Returns host memory as a tensor of bytes on the CPU; `free` is called when its storage is freed."""
-    return _imported(address, size, _CPU, 0, owned=False, free=free)
+    return _imported(address, size, _CPU, 0, free=free)
 
 
 def same_storage(storage: Any) -> torch.Tensor:
     """Returns the memory of a storage on `cuda` as a tensor of bytes."""
-    return _imported(storage.data_ptr(), storage.nbytes(), _CUDA, storage.device.index, owned=False, keep=storage)
+    return _imported(storage.data_ptr(), storage.nbytes(), _CUDA, storage.device.index, keep=storage)
 
 
 def moved(storage: Any, device: int) -> Any:

@@ -84,6 +84,7 @@ class Call:
 
     def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         driver().wait()
+        memory.collect()
         if not self.plan.undefined:
             notes.say(notes.OPERATORS)
         given = [self.taken(one, position in self.plan.written) for position, one in enumerate(args)]
@@ -234,14 +235,19 @@ def resize(tensor: torch.Tensor, size: Any, *, memory_format: Any = None) -> tor
 _LAYOUTS = {"resize_": resize, "set_.source_Storage": set_storage, "set_.source_Storage_storage_offset": set_storage, "set_.source_Tensor": set_tensor}
 
 
-def _names() -> Iterator[str]:
-    """Yields the operators that have a kernel for the CPU and need one for `cuda`."""
-    keys = ("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+def _names(*keys: str) -> Iterator[str]:
+    """Yields the operators that have a kernel of torch for one of the keys and need one for `cuda`."""
     names = itertools.chain.from_iterable(torch._C._dispatch_get_registrations_for_dispatch_key(key) for key in keys)
     for name in dict.fromkeys(names):
         space, _, short = name.partition("::")
         if space == "aten" and short not in _OWN and short not in _LAYOUTS and short not in fused.KERNELS:
             yield short
+
+
+def _operator(short: str) -> Any:
+    """Returns None if this version of torch lacks it."""
+    base, _, overload = short.partition(".")
+    return getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
 
 
 def register() -> list[torch.library.Library]:
@@ -250,14 +256,16 @@ def register() -> list[torch.library.Library]:
     everything.fallback(run, KEY)
     with warnings.catch_warnings():  # Torch warns about each of its own kernels that is replaced.
         warnings.simplefilter("ignore", UserWarning)
-        for short in _names():
-            base, _, overload = short.partition(".")
-            op = getattr(getattr(torch.ops.aten, base), overload or "default")
-            aten.impl(short, _kernel(op), KEY)
+        of_gpu = list(_names(KEY))  # A build of torch for the CPU has none.
+        of_cpu = dict.fromkeys(_names("CPU", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional"))
+        for short in of_cpu:
+            aten.impl(short, _kernel(_operator(short)), KEY)
+        for short in of_gpu:
+            if short not in of_cpu:
+                aten.impl(short, fused.decomposed(_operator(short)), KEY)
         for short, kernel in fused.KERNELS.items():
-            base, _, overload = short.partition(".")
-            op = getattr(getattr(torch.ops.aten, base, None), overload or "default", None)
-            if op is not None:  # Some versions of torch lack it.
+            op = _operator(short)
+            if op is not None:
                 aten.impl(short, functools.partial(_run_fused, op, kernel), KEY)
         for short, own in _LAYOUTS.items():
             aten.impl(short, own, KEY)

@@ -138,8 +138,9 @@ def _is_ready(call: str, handle: int) -> bool:
 
 
 def index_of(device: Any) -> int:
-    """Returns the index of "cuda", "cuda:1", a torch.device or a number; the current device for None."""
-    if device is None:
+    """Returns the index of "cuda", "cuda:1", a torch.device or a number; the current device for None and whatever else torch takes
+    for it."""
+    if not isinstance(device, (int, str, torch.device)):
         return driver().device
     if isinstance(device, int):
         return device if device >= 0 else driver().device

@@ -181,6 +181,44 @@ def depthwise_convolutions():
 
 
 @case
+def an_exception_survives_the_tensors_that_it_frees():
+    from torch.utils.checkpoint import checkpoint
+
+    layers = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(0.5)).cuda()
+    given = torch.ones(3, 4, device="cuda", requires_grad=True)
+    checkpoint(layers, given, use_reentrant=False).sum().backward()  # Ends its second forward pass by an exception.
+    assert given.grad is not None
+    before = torch.cuda.memory_allocated()
+    temporary = torch.empty(1000, device="cuda")
+    assert torch.cuda.memory_allocated() >= before + 4000
+    del temporary
+    assert torch.cuda.memory_allocated() == before
+
+
+@case
+def operators_that_only_gpus_have():
+    """Those of torch's build for CUDA; a build for the CPU takes others."""
+    given, weight = torch.randn(3, 8, device="cuda", requires_grad=True), torch.ones(8, device="cuda", requires_grad=True)
+    same = given.detach().cpu().requires_grad_()
+    torch.nn.functional.rms_norm(given, [8], weight, 1e-5).square().sum().backward()
+    torch.nn.functional.rms_norm(same, [8], weight.detach().cpu(), 1e-5).square().sum().backward()
+    torch.testing.assert_close(given.grad.cpu(), same.grad)
+    if torch.version.cuda:
+        half = given.detach().half()
+        assert torch.mm(half, half.t(), out_dtype=torch.float32).dtype == torch.float32
+        refusal(NotImplementedError, "aten::_flash_attention_forward only as machine code for GPUs",
+                lambda: torch.ops.aten._flash_attention_forward(half, half, half, None, None, 1, 1, 0.0, False, False))
+
+
+@case
+def generators_of_devices():
+    (only,) = torch.cuda.default_generators
+    only.manual_seed(5)
+    assert torch.equal(torch.rand(3, device="cuda").cpu(), torch.rand(3, generator=torch.Generator("cuda").manual_seed(5), device="cuda").cpu())
+    assert torch.cuda.get_device_capability((0, 1)) == (8, 0), "what is no device means the current one, as in torch"
+
+
+@case
 def accelerator():
     assert torch.accelerator.is_available() and torch.accelerator.current_accelerator() == torch.device("cuda")
     assert torch.accelerator.device_count() == 1 and torch.accelerator.current_device_index() == 0
