@@ -42,6 +42,7 @@ struct Allocation {
   unsigned flags = 0;
   /// Registered memory: its pages belong to the program only, so they can be protected from it.
   bool is_private = false;
+  bool is_variable = false;               ///< A managed variable of a module, which nobody frees.
   Pool pool = nullptr;                    ///< Null unless it was allocated from a pool.
   std::shared_ptr<PoolState> pool_state;  ///< Lives on when the pool is destroyed.
   std::string name;                       ///< "allocation 3", as findings of the device name it.

@@ -58,7 +58,7 @@ void destroy_context(Process& driver, Context context) {
   }
   for (const Allocations::Shared& one : driver.allocations.all()) {
     const bool stays = one->kind == MemoryKind::FromPool || one->kind == MemoryKind::Virtual ||
-                       one->kind == MemoryKind::OfGraph;
+                       one->kind == MemoryKind::OfGraph || one->is_variable;
     if (one->context == context && !stays) {
       release_memory(driver, one->address, "cuCtxDestroy");
     }

@@ -201,12 +201,15 @@ int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call)
   if (address == 0 && by == FreedBy::Free) return CUDA_SUCCESS;
   if (address == 0) return CUDA_ERROR_INVALID_VALUE;
   if (const auto wrong = driver.allocations.at(address);
-      wrong != nullptr && freed_by(*wrong) != by) {
+      wrong != nullptr && (wrong->is_variable || freed_by(*wrong) != by)) {
     const char* const name = called(call);
     driver.recorder.host_finding(
         kRunInvalidFree,
-        fmt::format("{} of {:#x}, which is '{}': only {} frees it", name, address, wrong->name,
-                    freeing_call(freed_by(*wrong), name)),
+        wrong->is_variable
+            ? fmt::format("{} of {:#x}, which is the variable '{}': nothing frees it", name,
+                          address, wrong->name)
+            : fmt::format("{} of {:#x}, which is '{}': only {} frees it", name, address,
+                          wrong->name, freeing_call(freed_by(*wrong), name)),
         call, wrong.get(), 0);
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -16,10 +16,36 @@ Function add_function(Process& driver, DeviceSlot& slot, const ModuleState& modu
   made->context = module.context;
   made->device = module.device;
   made->info = info;
+  made->has_managed = !module.managed.empty();
   made->dynamic_shared_max = std::max(0, kSharedBytes - static_cast<int>(info.static_shared_bytes));
   const auto id = slot.streams->function(module.id, info.name);
   made->id = id.ok() ? *id : FunctionId{0};
   return driver.functions.add(std::move(made));
+}
+
+/// Makes managed variables known as memory that the host uses without a call.
+int add_managed(Process& driver, const Place& place, ModuleState& module) {
+  Device& device = *place.slot->device;
+  const auto names = device.managed_variables(module.id);
+  if (!names) return code_of(names.error());
+  for (const std::string& name : *names) {
+    const auto found = device.variable(module.id, name);
+    if (!found) return code_of(found.error());
+    if (found->bytes == 0) continue;
+    Allocation made;
+    made.address = found->address;
+    made.bytes = found->bytes;
+    made.kind = MemoryKind::Managed;
+    made.context = place.context;
+    made.device = place.device;
+    made.is_variable = true;
+    made.number = driver.allocations.next_number();
+    made.name = name;
+    driver.allocations.add(std::move(made));
+    module.managed.push_back(found->address);
+  }
+  if (!module.managed.empty()) driver.races.follow_host();
+  return CUDA_SUCCESS;
 }
 
 }  // namespace
@@ -65,6 +91,8 @@ int load(Process& driver, const Image& image, const Logs& logs, Library library,
   made->id = *loaded;
   made->library = library;
   made->code = driver.forms.keep(image.ptx);
+  code = add_managed(driver, place, *made);
+  if (code != CUDA_SUCCESS) return code;
   *module = driver.modules.add(made);
   auto entries = slot.device->entries(made->id);
   if (!entries) return code_of(entries.error());
@@ -82,6 +110,10 @@ void unload(Process& driver, Module module) {
       driver.devices[static_cast<size_t>(state->device)]->device->unload_module(state->id);
   (void)code_of(gone);
   driver.races.host_waited_for_device(state->device);
+  for (const uint64_t address : state->managed) {
+    const auto variable = driver.allocations.remove(address, call_site("cuModuleUnload"));
+    if (variable != nullptr) driver.races.forget_memory(variable->address, variable->bytes);
+  }
 }
 
 Function function_named(Process& driver, const ModuleState& module, const std::string& name) {

@@ -50,7 +50,8 @@ struct ModuleState {
   ModuleId id = 0;
   Library library = nullptr;  ///< Null unless the module was loaded for a library.
   std::vector<Function> functions;
-  std::string code;  ///< The result of FormRecorder::keep().
+  std::vector<uint64_t> managed;  ///< Addresses of managed variables.
+  std::string code;               ///< The result of FormRecorder::keep().
 };
 
 struct FunctionState {
@@ -59,7 +60,8 @@ struct FunctionState {
   int device = 0;
   FunctionId id = 0;
   EntryInfo info;
-  Kernel kernel = nullptr;  ///< Null unless the function belongs to a library.
+  bool has_managed = false;  ///< Its module has managed variables.
+  Kernel kernel = nullptr;   ///< Null unless the function belongs to a library.
   std::atomic<int> dynamic_shared_max = 0, carveout = -1, cluster_must_be_set = 0,
                    non_portable_cluster = 0, cluster_policy = 0;
   std::atomic<bool> was_launched = false;

@@ -44,7 +44,8 @@ bool overlaps(const std::map<uint64_t, Range>& all, uint64_t address, uint64_t b
 template <typename Work>
 void each_device(Process& driver, const Allocation& of, const Work& work) {
   for (size_t i = 0; i < driver.devices.size(); ++i) {
-    if (is_host(of.kind) || static_cast<int>(i) == of.device) work(*driver.devices[i]->device);
+    const bool is_everywhere = is_host(of.kind) && !of.is_variable;
+    if (is_everywhere || static_cast<int>(i) == of.device) work(*driver.devices[i]->device);
   }
 }
 

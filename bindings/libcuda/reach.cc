@@ -57,7 +57,7 @@ Status adopt_of_peer(Process& driver, const DeviceSlot& slot, const Allocation& 
 int device_of(Process& driver, const Place& place, const End& end) {
   if (end.of_host || driver.devices.size() == 1) return place.device;
   if (const auto known = driver.allocations.holding(end.address)) {
-    return is_host(known->kind) ? place.device : known->device;
+    return is_host(known->kind) && !known->is_variable ? place.device : known->device;
   }
   // It may be a variable of a module.
   if (place.slot->device->download({}, end.address)) return place.device;

@@ -27,6 +27,10 @@ Result<ModuleVariable> Device::variable(ModuleId /*module*/, const std::string& 
   return error(ErrorCode::Unsupported, "this device has no variables, '{}' is asked for", name);
 }
 
+Result<std::vector<std::string>> Device::managed_variables(ModuleId /*module*/) {
+  return error(ErrorCode::Unsupported, "this device has no managed variables");
+}
+
 Status Device::forget(uint64_t, uint64_t) { return ok_status(); }
 
 namespace {

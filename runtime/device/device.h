@@ -198,6 +198,9 @@ class Device {
   /// NotFound if the module has no such variable, Unsupported if the backend does not support
   /// variables.
   virtual Result<ModuleVariable> variable(ModuleId module, const std::string& name);
+  /// Returns the names of the variables that the host may use at their addresses (`__managed__`).
+  /// Unsupported as for variable().
+  virtual Result<std::vector<std::string>> managed_variables(ModuleId module);
 
   /// Runs a kernel to its end. A fault in the kernel is a finding in the report, not an error.
   /// Errors: NotFound (no such entry; the message lists those that exist), InvalidArgument (wrong

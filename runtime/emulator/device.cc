@@ -358,6 +358,16 @@ Result<ModuleVariable> Emulator::variable(ModuleId module, const std::string& na
   return ModuleVariable{at->second, memory_.find(at->second, 0)->bytes};
 }
 
+Result<std::vector<std::string>> Emulator::managed_variables(ModuleId module) {
+  const std::shared_lock layout(layout_);
+  const Program* found = GPUEMU_TRY(program(module));
+  std::vector<std::string> names;
+  for (const ptx::Variable& one : found->module.variables) {
+    if (one.is_managed && found->addresses.contains(one.name)) names.push_back(one.name);
+  }
+  return names;
+}
+
 Result<EntryInfo> Emulator::entry_of_module(ModuleId module, const std::string& name) {
   const std::shared_lock layout(layout_);
   return *GPUEMU_TRY(entry(module, name));

@@ -54,6 +54,7 @@ class Emulator final : public Device, public SparseMemory {
   Status unload_module(ModuleId module) override;
   Result<std::vector<EntryInfo>> entries(ModuleId module) override;
   Result<ModuleVariable> variable(ModuleId module, const std::string& name) override;
+  Result<std::vector<std::string>> managed_variables(ModuleId module) override;
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
   // Called by streams when they reach a piece of work, or poll a value.

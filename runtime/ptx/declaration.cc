@@ -65,6 +65,19 @@ std::optional<Space> space_from_directive(std::string_view directive) {
   return {};
 }
 
+namespace {
+
+/// Skips "(.unified(1, 2), .managed)".
+Result<bool> attributes_have(Cursor& in, std::string_view wanted) {
+  Cursor ahead = in;
+  GPUEMU_TRY(in.skip_parentheses());
+  bool found = false;
+  while (ahead.peek().text.data() != in.peek().text.data()) found |= ahead.take().text == wanted;
+  return found;
+}
+
+}  // namespace
+
 Result<Declaration> parse_declaration(Cursor& in, Space space) {
   Declaration declaration;
   declaration.space = space;
@@ -76,7 +89,7 @@ Result<Declaration> parse_declaration(Cursor& in, Space space) {
       const uint32_t align = GPUEMU_TRY(parse_align(in));
       if (!declaration.ptr) declaration.align = align;
     } else if (name == "attribute") {
-      GPUEMU_TRY(in.skip_parentheses());
+      declaration.is_managed |= GPUEMU_TRY(attributes_have(in, ".managed"));
     } else if (name == "ptr") {
       declaration.ptr = true;
     } else if (name == "v2" || name == "v4" || name == "v8") {
@@ -103,6 +116,7 @@ Result<std::vector<Variable>> parse_declarator(Cursor& in, const Declaration& de
   variable.space = declaration.space;
   variable.type = declaration.type;
   variable.is_extern = declaration.is_extern;
+  variable.is_managed = declaration.is_managed;
   variable.ptr = declaration.ptr;
   uint64_t copies = 0;
   if (in.accept('<')) {

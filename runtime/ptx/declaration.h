@@ -18,6 +18,7 @@ struct Declaration {
   uint32_t align = 0;   ///< 0: the alignment of the type.
   uint32_t vector = 1;  ///< .v2 .v4 .v8
   bool is_extern = false;
+  bool is_managed = false;  ///< .attribute(.managed)
   bool ptr = false;
 };
 

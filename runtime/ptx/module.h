@@ -133,6 +133,7 @@ struct Variable {
   uint64_t bytes = 0;  ///< 0: an extern array of unknown size (dynamic shared memory).
   std::vector<uint64_t> dims;
   bool is_extern = false;
+  bool is_managed = false;      ///< The host uses it at its address, too.
   std::vector<std::byte> init;  ///< Empty, or `bytes` long.
   struct Relocation {           ///< An address of another variable or function in the initialiser.
     uint64_t offset = 0;

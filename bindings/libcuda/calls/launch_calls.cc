@@ -178,7 +178,8 @@ int launch(Function function, const Order& order, LaunchArguments given) {
     note_code(driver, *place.slot, state);
     what.tag = driver.recorder.launch_begins(place.stream, site, false,
                                              pointers_of(state.info, args, *site));
-    const bool uses_host = driver.races.follows_host() && may_use_host(driver, args);
+    const bool uses_host =
+        driver.races.follows_host() && (state.has_managed || may_use_host(driver, args));
     what.tells_touched =
         driver.races.launch_begins(what.tag, line_of(place), state.info.name, site, uses_host);
     const bool listens = uses_host && state.info.may_wait_for_host;
@@ -218,10 +219,11 @@ int make_kernel_work(Process& driver, const Place& place, KernelWork& work, Laun
   return CUDA_SUCCESS;
 }
 
-bool may_use_host(const Process& driver, const KernelWork& work) {
+bool may_use_host(Process& driver, const KernelWork& work) {
   std::vector<KernelArg> args;
   for (const auto& one : work.arguments) args.push_back({one.data(), one.size()});
-  return may_use_host(driver, args);
+  const Resolved found = resolve(driver, work.function);
+  return (found.function != nullptr && found.function->has_managed) || may_use_host(driver, args);
 }
 
 int launch_in_graph(Process& driver, const Place& place, const Node& node, uint64_t& tag) {

@@ -14,7 +14,7 @@ struct LaunchArguments {
 /// Checks the function and shape of `work` as a launch does, and keeps a copy of the arguments.
 int make_kernel_work(Process& driver, const Place& place, KernelWork& work, LaunchArguments given);
 /// Returns true if an argument contains an address in memory that the host uses, too.
-bool may_use_host(const Process& driver, const KernelWork& work);
+bool may_use_host(Process& driver, const KernelWork& work);
 /// Issues the launch of a kernel node to a stream that the device captures. `tag` is that of the
 /// node's launches; 0 requests a new one.
 int launch_in_graph(Process& driver, const Place& place, const Node& node, uint64_t& tag);

@@ -165,9 +165,22 @@ GPUEMU_DRIVER_API int cuLibraryGetGlobal(Address* address, size_t* bytes, Librar
   });
 }
 
-GPUEMU_DRIVER_API int cuLibraryGetManaged(Address*, size_t*, Library library, const char* name) {
-  return with_library(library, [&](Process&, LibraryState&) -> int {
-    return name == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_ERROR_NOT_FOUND;
+GPUEMU_DRIVER_API int cuLibraryGetManaged(Address* address, size_t* bytes, Library library,
+                                          const char* name) {
+  return driver_call([&](Process& driver) -> int {
+    Module module = nullptr;
+    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const int code = module_of(driver, library, &module);
+    if (code != CUDA_SUCCESS) return code;
+    const auto state = driver.modules.find(module);
+    for (const uint64_t at : state->managed) {
+      const auto found = driver.allocations.at(at);
+      if (found == nullptr || found->name != name) continue;
+      if (address != nullptr) *address = found->address;
+      if (bytes != nullptr) *bytes = found->bytes;
+      return CUDA_SUCCESS;
+    }
+    return CUDA_ERROR_NOT_FOUND;
   });
 }
 
