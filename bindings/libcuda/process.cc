@@ -69,6 +69,13 @@ void launch_ended(DeviceSlot& slot, Process& driver, uint64_t tag, const std::st
   }
 }
 
+void launch_failed(Process& driver, uint64_t tag, const std::string& entry, const Error& why) {
+  driver.recorder.launch_failed(tag, entry, why);
+  driver.races.launch_refused(tag);
+  const std::lock_guard lock(driver.listening_mutex);
+  driver.listening.erase(tag);
+}
+
 /// Reports the program's own access to memory of a device, which ends the process.
 void note_host_access(Process& driver, uint64_t address, bool writes) {
   auto of = driver.allocations.holding(address);
@@ -121,6 +128,9 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string& entry,
                                                const LaunchReport& report) {
     launch_ended(*at, driver, tag, entry, report);
+  };
+  checks.failed = [&driver](uint64_t tag, const std::string& entry, const Error& why) {
+    launch_failed(driver, tag, entry, why);
   };
   checks.touched = [&driver](uint64_t tag, TouchedMemory memory) {
     driver.races.launch_touched(tag, std::move(memory));

@@ -216,12 +216,19 @@ Result<int> run(const RunOptions& options, Session& session) {
   GPUEMU_TRY(write_run_settings(folder.path(), settings));
   const Ended ended = run_program(options.command, environment, timeout);
   session.err << end_text(ended, options);
+  if (ended.left_running) {
+    session.err << fmt::format(
+        "gpuemu: processes that {} started still run; what they do from here on is not checked: "
+        "let it wait for them\n",
+        options.command.front());
+  }
   RunRecords records = GPUEMU_TRY(read_run_records(folder.path()));
   GPUEMU_TRY(add_fidelity(records, folder.path(), options, fail_on, session));
   suppress(records.findings, entries);
   const int code = exit_code_of(records, ended, options, fail_on);
   if (!ended.started) return code;
-  const RunProgram program{options.command, code, ended.exit_code, ended.signal, ended.seconds};
+  const RunProgram program{options.command, code,          ended.exit_code,
+                           ended.signal,    ended.seconds, ended.left_running};
   if (const auto document = document_of(session.format); document != nullptr) {
     GPUEMU_TRY(write_report(document(records, program, session.working_folder), options, session));
   } else if (!options.quiet || !std::ranges::all_of(records.findings, &RunFinding::suppressed)) {

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +101,18 @@ bool wait_until(pid_t child, Clock::time_point end, int& status) {
   return false;
 }
 
+/// Returns whether processes below this one go on. Those that are about to end, such as helpers
+/// that wait for the end of the program, get a moment for it.
+bool others_run() {
+  constexpr std::chrono::milliseconds kMoment{300}, kStep{10};
+  for (const Clock::time_point end = Clock::now() + kMoment; Clock::now() < end;) {
+    const pid_t ended = ::waitpid(-1, nullptr, WNOHANG);
+    if (ended < 0 && errno == ECHILD) return false;
+    if (ended == 0) std::this_thread::sleep_for(kStep);
+  }
+  return true;
+}
+
 }  // namespace
 
 Ended run_program(const std::vector<std::string>& command,
@@ -109,6 +122,7 @@ Ended run_program(const std::vector<std::string>& command,
   const PassedSignals signals;
   const Clock::time_point began = Clock::now();
   pid_t child = 0;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);  // See others_run().
   if (const int failed = start(command, environment, child); failed != 0) {
     ended.started = false;
     ended.exit_code = failed == ENOENT ? kNotFound : kNotExecutable;
@@ -128,6 +142,7 @@ Ended run_program(const std::vector<std::string>& command,
     }
   }
   ended.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  ended.left_running = others_run();
   if (WIFSIGNALED(status)) ended.signal = WTERMSIG(status);
   ended.exit_code = ended.timed_out     ? kTimedOut
                     : ended.signal != 0 ? kSignalled + ended.signal

@@ -96,8 +96,10 @@ struct StreamChecks {
   uint64_t timeout_ms = 30'000;
   bool profile = false;
   bool defers_undefined = false;  ///< As in LaunchConfig.
-  /// Called after every launch, on the thread that ran it. Must not call the device.
+  /// Called after every launch that ran, on the thread that ran it. Must not call the device.
   std::function<void(uint64_t tag, const std::string& entry, const LaunchReport& report)> observer;
+  /// Called instead of `observer` and `touched` for a launch that could not run.
+  std::function<void(uint64_t tag, const std::string& entry, const Error& why)> failed;
   /// Called when a launch with `tells_touched` begins; false skips `touched`. Empty: never skip.
   std::function<bool(uint64_t tag)> wants_touched;
   /// Called before `observer`, for launches with `tells_touched`.

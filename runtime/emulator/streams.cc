@@ -143,8 +143,13 @@ Status EmulatorStreams::run(const Order& order) {
   config.defers_undefined = checks->defers_undefined;
   const bool tells = order.tells_touched && checks->touched &&
                      (!checks->wants_touched || checks->wants_touched(order.tag));
-  const LaunchReport report = GPUEMU_TRY(tells ? launch_and_tell(order, *checks, config)
-                                               : device_.launch_now(order.module, config));
+  const Result<LaunchReport> ran =
+      tells ? launch_and_tell(order, *checks, config) : device_.launch_now(order.module, config);
+  if (!ran) {
+    if (checks->failed) checks->failed(order.tag, config.entry, ran.error());
+    return ran.error();
+  }
+  const LaunchReport& report = *ran;
   if (checks->observer) checks->observer(order.tag, config.entry, report);
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include <nlohmann/json.hpp>
@@ -74,11 +75,8 @@ json json_of(const RunFinding& one) {
 }
 
 json json_of(const RunProcess& one) {
-  return {{"pid", one.pid},
-          {"command", one.command},
-          {"launches", one.launches},
-          {"kernels", one.kernels},
-          {"unfinished", one.unfinished}};
+  return {{"pid", one.pid},         {"command", one.command},       {"launches", one.launches},
+          {"kernels", one.kernels}, {"unfinished", one.unfinished}, {"rejected", one.rejected}};
 }
 
 json json_of(const RunKernel& one) {
@@ -170,8 +168,8 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
   if (one.contains(kFinding)) records.findings.push_back(finding_of(one[kFinding]));
   if (one.contains(kProcess)) {
     const json& said = one[kProcess];
-    process = {said.at("pid"), said.at("command"), said.at("launches"), said.at("kernels"),
-               said.at("unfinished")};
+    process = {said.at("pid"),     said.at("command"),    said.at("launches"),
+               said.at("kernels"), said.at("unfinished"), said.at("rejected")};
   }
   if (one.contains(kKernel)) {
     const json& said = one[kKernel];
@@ -196,12 +194,13 @@ void read_line(const json& one, RunRecords& records, RunProcess& process) {
 /// Takes the counts of a process that was killed, which its last record does not have.
 void take_counts(const std::string& folder, RunProcess& process) {
   std::ifstream file(launches_file_name(folder, process.pid), std::ios::binary);
-  std::array<uint64_t, 2> counts = {};  // Issued and ended.
+  std::array<uint64_t, 3> counts = {};  // Issued, ended and rejected.
   if (!file.read(reinterpret_cast<char*>(counts.data()), sizeof counts)) return;
-  const auto [issued, ended] = counts;
+  const auto [issued, ended, rejected] = counts;
   if (issued < process.launches) return;
   process.launches = issued;
   process.unfinished = issued - std::min(issued, ended);
+  process.rejected = rejected;
 }
 
 Status read_process(const fs::path& path, RunRecords& records) {
@@ -210,6 +209,7 @@ Status read_process(const fs::path& path, RunRecords& records) {
     return error(ErrorCode::Io, "cannot read the findings in {}", path.string());
   }
   RunProcess process;
+  const size_t earlier = records.kernels.size();
   for (std::string line; std::getline(file, line);) {
     try {
       read_line(json::parse(line), records, process);
@@ -219,6 +219,12 @@ Status read_process(const fs::path& path, RunRecords& records) {
   }
   if (process.pid == 0) return ok_status();
   take_counts(path.parent_path().string(), process);
+  // Its last line lacks the kernels of programs that the process executed before.
+  std::set<std::string> kernels;
+  for (size_t i = earlier; i < records.kernels.size(); ++i) {
+    kernels.insert(records.kernels[i].ptx_kernel);
+  }
+  process.kernels = std::max<uint64_t>(process.kernels, kernels.size());
   records.processes.push_back(std::move(process));
   return ok_status();
 }
@@ -287,7 +293,8 @@ std::string run_json(const RunRecords& records, const RunProgram& program) {
                 {"program",
                  {{"exit_code", program.program_exit_code},
                   {"signal", program.signal},
-                  {"seconds", program.seconds}}},
+                  {"seconds", program.seconds},
+                  {"left_running", program.left_running}}},
                 {"processes", json::array()},
                 {"findings", json::array()},
                 {"unsupported", json::array()},

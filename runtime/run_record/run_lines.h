@@ -24,8 +24,8 @@ std::string run_file_name(const std::string& folder, int pid);
 /// Returns "FOLDER/PID.forms.run", for the lines of forms and code.
 std::string forms_file_name(const std::string& folder, int pid);
 
-/// Returns "FOLDER/PID.launches": two numbers of eight bytes, the launches issued and ended so far,
-/// which survive if the process is killed.
+/// Returns "FOLDER/PID.launches": three numbers of eight bytes, the launches issued, ended and
+/// rejected so far, which survive if the process is killed.
 std::string launches_file_name(const std::string& folder, int pid);
 
 /// The results that the processes of a run left.
@@ -49,6 +49,7 @@ struct RunProgram {
   int program_exit_code = 0;  ///< Exit code of the program.
   int signal = 0;
   double seconds = 0;
+  bool left_running = false;  ///< Processes that it started went on when it ended.
 };
 /// Returns the document of `--format json`.
 std::string run_json(const RunRecords& records, const RunProgram& program);

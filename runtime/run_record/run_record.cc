@@ -199,7 +199,7 @@ std::string text_of(const RunFinding& finding) {
 
 std::string summary_of(const std::vector<RunFinding>& findings,
                        const std::vector<RunProcess>& processes) {
-  uint64_t faults = 0, notes = 0, kernels = 0, launches = 0, unfinished = 0;
+  uint64_t faults = 0, notes = 0, kernels = 0, launches = 0, unfinished = 0, rejected = 0;
   for (const RunFinding& one : findings) {
     if (one.suppressed) continue;
     ++(one.severity == RunSeverity::Note ? notes : faults);
@@ -208,6 +208,7 @@ std::string summary_of(const std::vector<RunFinding>& findings,
     kernels += one.kernels;
     launches += one.launches;
     unfinished += one.unfinished;
+    rejected += one.rejected;
   }
   std::string text = "gpuemu: " + counted(faults, "finding", "findings");
   if (notes != 0) text += ", " + counted(notes, "note", "notes");
@@ -219,6 +220,10 @@ std::string summary_of(const std::vector<RunFinding>& findings,
     text += fmt::format("; {} not checked, because {} did not end",
                         counted(unfinished, "launch was", "launches were"),
                         unfinished == 1 ? "it" : "they");
+  }
+  if (rejected != 0) {
+    text += fmt::format("; {} failed, which the program was told",
+                        counted(rejected, "more launch", "more launches"));
   }
   return text;
 }

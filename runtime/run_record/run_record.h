@@ -111,6 +111,7 @@ struct RunProcess {
   std::vector<std::string> command;
   uint64_t launches = 0, kernels = 0;  ///< Launches, and distinct kernels launched.
   uint64_t unfinished = 0;  ///< Launches that had not ended with the process, so are not checked.
+  uint64_t rejected = 0;    ///< Launches for which the program got an error; not in `launches`.
 };
 
 /// The kinds of run_findings.def: for example, kRunUseAfterFree is "UseAfterFree".

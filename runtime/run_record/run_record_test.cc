@@ -77,13 +77,14 @@ TEST(RunRecord, ReadsWhatProcessesLeftAndSkipsALineThatWasCut) {
   EXPECT_EQ(read->processes[0].launches, 5u);
   ASSERT_EQ(read->unsupported.size(), 1u);
   EXPECT_EQ(read->unsupported[0].count, 3u);
-  const uint64_t counts[] = {7, 6};  // Issued and ended.
+  const uint64_t counts[] = {7, 6, 2};  // Issued, ended and rejected.
   ASSERT_TRUE(write_file(launches_file_name(folder.string(), 12),
                          std::string(reinterpret_cast<const char*>(counts), sizeof counts)));
   read = read_run_records(folder.string());
   ASSERT_TRUE(read);
   EXPECT_EQ(read->processes[0].launches, 7u) << "it was killed after its last line";
   EXPECT_EQ(read->processes[0].unfinished, 1u);
+  EXPECT_EQ(read->processes[0].rejected, 2u);
   std::filesystem::remove_all(folder);
 }
 

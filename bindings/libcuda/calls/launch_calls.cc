@@ -156,7 +156,7 @@ int capture(const Place& place, Function function, const Order& order,
 
 int launch(Function function, const Order& order, LaunchArguments given) {
   const CallScope scope(order.call);
-  return driver_call([&](Process& driver) -> int {
+  const int done = driver_call([&](Process& driver) -> int {
     const Place place = place_of(order.stream);
     if (place.code != CUDA_SUCCESS) return place.code;
     const Resolved found = resolve(driver, function);
@@ -198,6 +198,8 @@ int launch(Function function, const Order& order, LaunchArguments given) {
     driver.recorder.launch_refused(what.tag);
     return code;
   });
+  if (done != CUDA_SUCCESS && process() != nullptr) process()->recorder.launch_rejected();
+  return done;
 }
 
 }  // namespace

@@ -83,6 +83,24 @@ void name_argument(std::string& message, const Allocation& what, int64_t offset,
   }
 }
 
+/// Makes a finding about a launch, at its call.
+RunFinding finding_of_launch(const char* kind, const CallSite& site, const std::string& entry,
+                             std::string message) {
+  RunFinding made;
+  made.kind = kind;
+  made.ptx_kernel = entry;
+  made.kernel = demangled(entry);
+  made.message = std::move(message);
+  made.host = {site.call, frames_of(site)};
+  if (!site.test.empty()) made.tests = {site.test};
+  if (!made.host.stack.empty()) {
+    made.file = made.host.stack.front().file;
+    made.line = made.host.stack.front().line;
+  }
+  made.process = getpid();
+  return made;
+}
+
 void say_unrecorded(const std::string& file) {
   say_once("findings file",
            fmt::format("cannot write {}: {}; the report lacks findings of process {}", file,
@@ -139,19 +157,22 @@ void Recorder::launch_refused(uint64_t tag) {
   running_.erase(tag);
 }
 
-StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& report) {
+Recorder::Launch Recorder::end_run(uint64_t tag) {
   Launch launch;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = running_.find(tag);
-    if (found != running_.end()) {
-      launch = found->second;
-      if (found->second.runs != 0) --found->second.runs;
-      const bool may_repeat = launch.stays && !(launch.is_dropped && found->second.runs == 0);
-      if (!may_repeat) running_.erase(found);
-    }
+  const std::lock_guard lock(mutex_);
+  const auto found = running_.find(tag);
+  if (found != running_.end()) {
+    launch = found->second;
+    if (found->second.runs != 0) --found->second.runs;
+    const bool may_repeat = launch.stays && !(launch.is_dropped && found->second.runs == 0);
+    if (!may_repeat) running_.erase(found);
   }
   if (launch.stays && !launch.is_counted) launches_.issue();
+  return launch;
+}
+
+StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& report) {
+  const Launch launch = end_run(tag);
   const auto described = [&](const DeviceFinding& seen) {
     RunFinding made = finding_of(seen, launch.site.get(), settings_.replicas);
     describe_allocation(made, seen, launch.pointers);
@@ -165,6 +186,17 @@ StreamId Recorder::launch_ended(int device, uint64_t tag, const LaunchReport& re
   }
   launches_.end();
   return launch.stream;
+}
+
+void Recorder::launch_failed(uint64_t tag, const std::string& entry, const Error& why) {
+  const Launch launch = end_run(tag);
+  if (why.code == ErrorCode::Unavailable) return;
+  if (launch.site != nullptr) {
+    add(finding_of_launch(
+        kRunNotRun, *launch.site, entry,
+        fmt::format("could not run, so nothing of it was checked: {}", why.message)));
+  }
+  launches_.end();
 }
 
 bool Recorder::is_wanted(DeviceFindingKind kind) const {
@@ -215,20 +247,10 @@ void Recorder::host_finding(const char* kind, const std::string& message, const 
 void Recorder::unchecked_launch(const CallSite& site, const std::string& entry,
                                 const std::string& reason) {
   if (!settings_.host_calls) return;
-  RunFinding made;
-  made.kind = kRunUncheckedError;
-  made.ptx_kernel = entry;
-  made.kernel = demangled(entry);
-  made.message = fmt::format("the launch of {} failed ({}), and the program did not read the error",
-                             made.kernel, reason);
-  made.host = {site.call, frames_of(site)};
-  if (!site.test.empty()) made.tests = {site.test};
-  if (!made.host.stack.empty()) {
-    made.file = made.host.stack.front().file;
-    made.line = made.host.stack.front().line;
-  }
-  made.process = getpid();
-  add(std::move(made));
+  add(finding_of_launch(
+      kRunUncheckedError, site, entry,
+      fmt::format("the launch of {} failed ({}), and the program did not read the error",
+                  demangled(entry), reason)));
 }
 
 void Recorder::add_again(Known& known, const RunFinding& again) {
@@ -284,7 +306,12 @@ void Recorder::write(const std::string& line) {
 RunProcess Recorder::process_record() {
   // Read in this order, a launch that ends meanwhile does not make fewer issued than ended.
   const uint64_t ended = launches_.ended(), issued = launches_.issued();
-  return {getpid(), command_line(), issued, kernels_.size(), issued - std::min(issued, ended)};
+  return {getpid(),
+          command_line(),
+          issued,
+          kernels_.size(),
+          issued - std::min(issued, ended),
+          launches_.rejected()};
 }
 
 void Recorder::write_process() {
@@ -295,6 +322,7 @@ void Recorder::write_process() {
 void Recorder::finish() {
   if (settings_.leaks) {
     for (const Allocations::Shared& one : allocations_->all()) {
+      if (one->is_variable) continue;
       RunFinding made;
       made.kind = kRunLeak;
       made.message = fmt::format("{} of {} bytes is never freed", one->name, one->bytes);

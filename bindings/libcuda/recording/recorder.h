@@ -47,9 +47,14 @@ class Recorder {
   void launch_dropped(uint64_t tag);
   /// Removes a launch that could not be issued.
   void launch_refused(uint64_t tag);
+  /// Counts a launch for which the program got an error.
+  void launch_rejected() { launches_.reject(); }
   /// Records the findings of a launch that ran on `device`, and keeps the undefined values that it
   /// stored in undefined(). Returns the stream to which it was issued.
   StreamId launch_ended(int device, uint64_t tag, const LaunchReport& report);
+  /// Records that an issued launch could not run, unless it is because the device is lost, which
+  /// an earlier finding says.
+  void launch_failed(uint64_t tag, const std::string& entry, const Error& why);
   UndefinedValues& undefined() { return undefined_; }
   /// Records a wrong call of the host. `what` is the allocation concerned, or null.
   void host_finding(const char* kind, const std::string& message, const char* call,
@@ -78,6 +83,8 @@ class Recorder {
     RunFinding finding;
     uint64_t written = 0;  ///< The part of its count that is already in the file.
   };
+  /// Returns a launch whose run has ended, and removes it unless it may run again.
+  Launch end_run(uint64_t tag);
   /// Counts a known finding again, and writes it if it is the first one of its test.
   void add_again(Known& known, const RunFinding& again);
   /// Bounds and alignment are always checked; their findings are reported only with `memory`.
