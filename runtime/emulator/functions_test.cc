@@ -182,9 +182,9 @@ TEST(Calls, KernelsTakeTheSharedMemoryThatTheyAndTheirFunctionsUse) {
   EXPECT_EQ(kernel.read<uint32_t>(out, 3), (std::vector<uint32_t>{7, 3, 7}));
   std::map<std::string, uint32_t> bytes;
   const ModuleId again = *kernel.device().load_module(text, "again.ptx");
-  for (const EntryInfo& one : *kernel.device().entries(again)) {
-    bytes[one.name] = one.static_shared_bytes;
-  }
+  const auto entries = kernel.device().entries(again);
+  ASSERT_TRUE(entries);
+  for (const EntryInfo& one : *entries) bytes[one.name] = one.static_shared_bytes;
   EXPECT_EQ(bytes,
             (std::map<std::string, uint32_t>{{"k", 40064}, {"without", 0}, {"alone", 40000}}));
 }
