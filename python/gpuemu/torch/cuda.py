@@ -184,7 +184,8 @@ _COMPILED: dict[str, Any] = {
 
 _TORCH: dict[str, Any] = {"Generator": generators.Generator}
 _STORAGES: dict[str, Any] = {"_share_cuda_": _refused("sharing a tensor of `cuda` with another process", _SHARING)}
-_METHODS: dict[str, Any] = {"pin_memory": pinned.pin_memory, "is_pinned": pinned.is_pinned}
+# Freeing memory waits for all work, so a tensor need not know its streams.
+_METHODS: dict[str, Any] = {"pin_memory": pinned.pin_memory, "is_pinned": pinned.is_pinned, "record_stream": lambda tensor, stream: None}
 
 
 def _exchange(index: int) -> int:
