@@ -1,5 +1,6 @@
 """Operators that torch has only for GPUs and selects there. Written here for the CPU: cells of LSTM and GRU, depthwise convolutions,
-products and softmax with a result of higher precision than their inputs. The others run by their decomposition, where torch has one."""
+products and softmax with a result of higher precision than their inputs. The others run by their decomposition, where torch has one.
+Norms of 16-bit floats are here too, because the CPU adds up their gradients in 16 bits, and a GPU in float32."""
 
 from __future__ import annotations
 
@@ -80,6 +81,42 @@ def _narrowed(operator: Any) -> Callable[..., Any]:
     return lambda of_result, result, dim, input_type: operator(of_result, result, dim, result.dtype).to(input_type)
 
 
+def _is_narrow(x: torch.Tensor) -> bool:
+    return x.dtype in (torch.float16, torch.bfloat16)
+
+
+def _in_float32(operator: Any, values: tuple[Any, ...]) -> _Tensors:
+    made: _Tensors = operator(*(one.float() if isinstance(one, torch.Tensor) else one for one in values))
+    return made
+
+
+def _norm(operator: Any) -> Callable[..., Any]:
+    """aten::native_layer_norm or native_group_norm: the result is like the input, the statistics of 16-bit floats are float32."""
+
+    def run(x: Any, *others: Any) -> Any:
+        if not _is_narrow(x):
+            return operator(x, *others)
+        result, mean, deviation = _in_float32(operator, (x, *others))
+        return result.to(x.dtype), mean, deviation
+
+    return run
+
+
+def _norm_gradient(operator: Any, weight_at: int) -> Callable[..., Any]:
+    """The gradient of such an operator; weight_at: the position of the weight."""
+
+    def run(of_result: Any, x: Any, *others: Any) -> Any:
+        values = (of_result, x, *others)
+        if not _is_narrow(x):
+            return operator(*values)
+        weight = values[weight_at]
+        of_x, of_weight, of_bias = _in_float32(operator, values)
+        like = x.dtype if weight is None else weight.dtype
+        return (None if of_x is None else of_x.to(x.dtype), *(None if one is None else one.to(like) for one in (of_weight, of_bias)))
+
+    return run
+
+
 def _product(operator: Any) -> Callable[..., Any]:
     """aten::mm or bmm with the dtype of the result."""
     return lambda x, y, dtype: operator(x.to(dtype), y.to(dtype))
@@ -103,6 +140,9 @@ def decomposed(op: Any) -> Callable[..., Any]:
 KERNELS: dict[str, Callable[..., Any]] = {
     "_thnn_fused_lstm_cell": lstm_cell, "_thnn_fused_lstm_cell_backward_impl": lstm_cell_gradient, "_thnn_fused_gru_cell": gru_cell,
     "_thnn_fused_gru_cell_backward": gru_cell_gradient, "_conv_depthwise2d": depthwise, "conv_depthwise3d": depthwise,
+    "native_layer_norm": _norm(torch.ops.aten.native_layer_norm), "native_group_norm": _norm(torch.ops.aten.native_group_norm),
+    "native_layer_norm_backward": _norm_gradient(torch.ops.aten.native_layer_norm_backward, 5),
+    "native_group_norm_backward": _norm_gradient(torch.ops.aten.native_group_norm_backward, 4),
     "mm.dtype": _product(torch.ops.aten.mm), "bmm.dtype": _product(torch.ops.aten.bmm),
     "_softmax": _widened(torch.ops.aten._softmax), "_log_softmax": _widened(torch.ops.aten._log_softmax),
     "_softmax_backward_data": _narrowed(torch.ops.aten._softmax_backward_data),

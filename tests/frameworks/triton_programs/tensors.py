@@ -137,6 +137,7 @@ def streams():
     stream = torch.cuda.Stream()
     with torch.cuda.stream(stream):
         assert torch.cuda.current_stream() == stream
+        torch.ones(3, device="cuda").record_stream(stream)
     event = stream.record_event()
     event.synchronize()
     assert event.query() and torch.cuda.current_stream() == torch.cuda.default_stream()
@@ -208,6 +209,21 @@ def operators_that_only_gpus_have():
         assert torch.mm(half, half.t(), out_dtype=torch.float32).dtype == torch.float32
         refusal(NotImplementedError, "aten::_flash_attention_forward only as machine code for GPUs",
                 lambda: torch.ops.aten._flash_attention_forward(half, half, half, None, None, 1, 1, 0.0, False, False))
+
+
+@case
+def norms_of_16_bit_floats_are_summed_in_float32():
+    for norm, rows, weights in ((lambda x, w, b: torch.nn.functional.layer_norm(x, [64], w, b), (200, 64), 64),
+                                (lambda x, w, b: torch.nn.functional.group_norm(x, 4, w, b), (40, 16, 20), 16)):
+        given = [torch.randn(*shape, device="cuda", dtype=torch.bfloat16) for shape in (rows, (weights,), (weights,))]
+        upstream = torch.randn(*rows, device="cuda", dtype=torch.bfloat16)
+        narrow = [one.clone().requires_grad_() for one in given]
+        exact = [one.double().requires_grad_() for one in given]
+        norm(*narrow).backward(upstream)
+        norm(*exact).backward(upstream.double())
+        for one, other in zip(narrow, exact):
+            assert one.grad.dtype == torch.bfloat16
+            torch.testing.assert_close(one.grad.double(), other.grad, rtol=2**-7, atol=2e-2)
 
 
 @case
