@@ -16,7 +16,7 @@
 #include <rocksdb/unique_id.h>
 
 #include "common/base/private_path.h"
-#include "daemon/database/foreign_log.h"
+#include "daemon/database/log_content.h"
 #include "daemon/database/salvage.h"
 
 namespace gpuemu::storage {
@@ -179,8 +179,9 @@ Result<OpenedRocks> open_to_write(const std::filesystem::path& folder) {
 }
 
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading) {
-  if (const std::string log = foreign_log(folder); !log.empty()) {
-    return error(ErrorCode::Corruption, "database {} is damaged: {}: holds no changes to records",
+  if (const std::string log = unreadable_log(folder); !log.empty()) {
+    return error(ErrorCode::Corruption,
+                 "database {} is damaged: {}: holds something else than changes to records",
                  folder.native(), log);
   }
   rocksdb::Options wanted = options();
@@ -290,10 +291,17 @@ std::vector<fs::path> different_tables(const fs::path& folder) {
   return tables;
 }
 
-std::vector<fs::path> readable_logs(const fs::path& folder) {
-  std::vector<fs::path> logs = files_of(folder, ".log");
-  std::erase_if(logs, is_foreign_log);
-  return logs;
+/// Logs without changes to records are left out.
+Status put_logs(const fs::path& folder, const fs::path& scratch) {
+  std::vector<fs::path> logs;
+  for (const fs::path& file : files_of(folder, ".log")) {
+    const LogContent content = content_of_log(file);
+    if (content == LogContent::Readable) logs.push_back(file);
+    if (content == LogContent::Endless) {
+      GPUEMU_TRY(copy_readable(file, scratch / file.filename()));
+    }
+  }
+  return link_files(logs, scratch);
 }
 
 /// What becomes of logs: read by whoever opens the database, or tables of their own.
@@ -302,14 +310,14 @@ enum class Logs { Read, Tables };
 Status gather(const fs::path& folder, const fs::path& scratch, Logs logs) {
   GPUEMU_TRY(make_private_folder(scratch));
   GPUEMU_TRY(link_files(different_tables(folder), scratch));
-  if (logs == Logs::Tables) GPUEMU_TRY(link_files(readable_logs(folder), scratch));
+  if (logs == Logs::Tables) GPUEMU_TRY(put_logs(folder, scratch));
   GPUEMU_TRY(add_tables_of_families(scratch));
   rocksdb::Options wanted = options();
   wanted.info_log = std::make_shared<NoLog>();
   const auto status =
       rocksdb::RepairDB(scratch.native(), wanted, all_families(), family_of("").options);
   if (!status.ok()) return error_of(status, folder);
-  return logs == Logs::Read ? link_files(readable_logs(folder), scratch) : ok_status();
+  return logs == Logs::Read ? put_logs(folder, scratch) : ok_status();
 }
 
 }  // namespace

@@ -137,6 +137,20 @@ def test_a_file_in_the_place_of_another_is_damage(own, replaced):
     assert all(records <= own.before[listing] for listing, records in stored(own).items()), "a record that was not there"
 
 
+def test_a_record_of_a_log_that_is_used_again_is_damage_like_others(own):
+    """One flipped bit makes such a record of the first one, which RocksDB reads for ever."""
+    log = largest(own.home / "db", FILE_KINDS["log"])
+    content = bytearray(log.read_bytes())
+    assert content[6] in (1, 2)
+    content[6] |= 4
+    log.write_bytes(bytes(content))
+    said = own.run("failures")
+    assert said.returncode == 3 and log.stem in said.stderr, said.stderr
+    report = storage(own, "repair")
+    assert report["state"] == "repaired" and report["lost"] > 0 and sum(report["readable"].values()) > 0, report
+    assert storage(own, "verify")["state"] == "whole"
+
+
 @pytest.fixture
 def several_logs(new_home):
     """A database with several logs, some of whose records are in tables too; the daemon was killed."""

@@ -1,12 +1,13 @@
 // Formats: https://github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format for the records of
 // a log, and the comment at the start of write_batch.cc there for the batch in each of them.
-#include "daemon/database/foreign_log.h"
+#include "daemon/database/log_content.h"
 
 #include <array>
 #include <cstdint>
 #include <fstream>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace gpuemu::storage {
 namespace {
@@ -15,7 +16,10 @@ namespace fs = std::filesystem;
 
 constexpr size_t kBlockBytes = size_t{32} << 10;
 constexpr size_t kHeaderBytes = 7;  // Checksum, length, kind.
-enum Part : uint8_t { Unused = 0, Full = 1, First = 2, Middle = 3, Last = 4 };
+constexpr size_t kKindAt = 6;
+enum Kind : uint8_t { Unused = 0, Full = 1, First = 2, Middle = 3, Last = 4 };
+// Of logs that are used again, which ours are not: RocksDB 7.8 reads one of another log for ever.
+constexpr uint8_t kRecycledFirst = 5, kRecycledLast = 8;
 
 uint32_t number_at(std::string_view bytes, size_t at, size_t count) {
   uint32_t number = 0;
@@ -112,70 +116,105 @@ class Batch {
 
 enum class Checksums { Ignored, Compared };
 
-/// Reads a log block by block.
+/// What is in a log that RocksDB must not read.
+struct Seen {
+  bool is_foreign = false;        ///< A record that is no batch of ours.
+  std::vector<uint64_t> endless;  ///< Offsets of kinds of records of which RocksDB never gets past.
+};
+
+/// Reads a log block by block, as RocksDB does.
 class LogFile {
  public:
   explicit LogFile(Checksums checksums) : checksums_(checksums) {}
 
-  /// Returns whether a record ends in the block that is no batch of ours. If checksums are
-  /// compared, a damaged record is no such record.
-  bool has_foreign_record(std::string_view block) {
+  /// Reads the records that begin in the block, up to the first one that is damaged.
+  void read(std::string_view block, uint64_t offset) {
     while (block.size() >= kHeaderBytes) {
       const size_t length = number_at(block, 4, 2);
-      const auto part = static_cast<uint8_t>(block[6]);
-      if (part == Unused || length > block.size() - kHeaderBytes) break;
-      if (ends_foreign(block.substr(0, kHeaderBytes + length), part)) return true;
-      block.remove_prefix(kHeaderBytes + length);
+      const auto kind = static_cast<uint8_t>(block[kKindAt]);
+      if (kind >= kRecycledFirst && kind <= kRecycledLast) {
+        seen_.endless.push_back(offset + kKindAt);
+        return;
+      }
+      if (kind == Unused || length > block.size() - kHeaderBytes) return;
+      const std::string_view stored = block.substr(0, kHeaderBytes + length);
+      const bool is_damaged = checksums_ == Checksums::Compared &&
+                              stored_checksum(stored.substr(kKindAt)) != number_at(stored, 0, 4);
+      if (is_damaged) {
+        is_intact_ = false;
+        return;
+      }
+      add(stored.substr(kHeaderBytes), kind);
+      block.remove_prefix(stored.size());
+      offset += stored.size();
     }
-    return false;
   }
 
+  const Seen& seen() const { return seen_; }
+
  private:
-  bool ends_foreign(std::string_view stored, uint8_t part) {
-    const std::string_view content = stored.substr(kHeaderBytes);
-    if (part == Full || part == First) {
+  void add(std::string_view content, uint8_t kind) {
+    if (kind == Full || kind == First) {
       record_.clear();
       is_intact_ = true;
     }
     record_ += content;
-    if (checksums_ == Checksums::Compared) {
-      is_intact_ = is_intact_ && stored_checksum(stored.substr(6)) == number_at(stored, 0, 4);
-    }
-    const bool ends = part == Full || part == Last;
-    return ends && is_intact_ && !Batch(record_).is_ours();
+    const bool ends = kind == Full || kind == Last;
+    seen_.is_foreign |= ends && is_intact_ && !Batch(record_).is_ours();
   }
 
   const Checksums checksums_;
   std::string record_;
   bool is_intact_ = false;  ///< All parts of the record so far.
+  Seen seen_;
 };
 
-bool has_foreign_record(const fs::path& file, Checksums checksums) {
+Seen read_log(const fs::path& file, Checksums checksums) {
   std::ifstream in(file, std::ios::binary);
   LogFile log(checksums);
   std::string block(kBlockBytes, '\0');
-  while (in) {
+  for (uint64_t offset = 0; in; offset += kBlockBytes) {
     in.read(block.data(), static_cast<std::streamsize>(kBlockBytes));
-    const std::string_view got(block.data(), static_cast<size_t>(in.gcount()));
-    if (log.has_foreign_record(got)) return true;
+    log.read(std::string_view(block.data(), static_cast<size_t>(in.gcount())), offset);
   }
-  return false;
+  return log.seen();
+}
+
+/// Checksums take longer than all the rest, and matter only where something else is wrong.
+Seen look_at(const fs::path& file) {
+  Seen seen = read_log(file, Checksums::Ignored);
+  if (!seen.is_foreign && seen.endless.empty()) return seen;
+  return read_log(file, Checksums::Compared);
 }
 
 }  // namespace
 
-bool is_foreign_log(const fs::path& file) {
-  // Checksums take longer than all the rest, and matter only when there is such a record.
-  return has_foreign_record(file, Checksums::Ignored) &&
-         has_foreign_record(file, Checksums::Compared);
+LogContent content_of_log(const fs::path& file) {
+  const Seen seen = look_at(file);
+  if (seen.is_foreign) return LogContent::Foreign;
+  return seen.endless.empty() ? LogContent::Readable : LogContent::Endless;
 }
 
-std::string foreign_log(const fs::path& folder) {
+Status copy_readable(const fs::path& file, const fs::path& to) {
+  std::error_code failed;
+  fs::copy_file(file, to, failed);
+  std::fstream out(to, std::ios::binary | std::ios::in | std::ios::out);
+  for (const uint64_t at : look_at(file).endless) {
+    out.seekp(static_cast<std::streamoff>(at));
+    out.put(static_cast<char>(Full));
+  }
+  if (!failed && out.flush()) return ok_status();
+  return error(ErrorCode::Io, "cannot write {}", to.native());
+}
+
+std::string unreadable_log(const fs::path& folder) {
   std::error_code ignored;
   for (fs::directory_iterator at(folder, ignored), end; !ignored && at != end;
        at.increment(ignored)) {
     const fs::path& file = at->path();
-    if (file.extension() == ".log" && is_foreign_log(file)) return file.filename().string();
+    if (file.extension() == ".log" && content_of_log(file) != LogContent::Readable) {
+      return file.filename().string();
+    }
   }
   return "";
 }
