@@ -18,7 +18,7 @@ constexpr size_t kBlockBytes = size_t{32} << 10;
 constexpr size_t kHeaderBytes = 7;  // Checksum, length, kind.
 constexpr size_t kKindAt = 6;
 enum Kind : uint8_t { Unused = 0, Full = 1, First = 2, Middle = 3, Last = 4 };
-// Of logs that are used again, which ours are not: RocksDB 7.8 reads one of another log for ever.
+// Logs that are used again have these, ours do not: RocksDB 7.8 never gets past one of another log.
 constexpr uint8_t kRecycledFirst = 5, kRecycledLast = 8;
 
 uint32_t number_at(std::string_view bytes, size_t at, size_t count) {
