@@ -128,8 +128,9 @@ def decomposed(op: Any) -> Callable[..., Any]:
 
     if torch._C._dispatch_has_kernel_for_dispatch_key(op.name(), "CompositeImplicitAutograd"):
         return op.decompose  # type: ignore[no-any-return]
-    if op in decomposition_table:
-        return decomposition_table[op]
+    known: Callable[..., Any] | None = decomposition_table.get(op)
+    if known is not None:
+        return known
 
     def missing(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"gpuemu: torch has the operator {op.name()} only as machine code for GPUs, which cannot run here: use operators that run on the CPU too")
