@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/program.h"
@@ -27,10 +28,14 @@ constexpr uint64_t kTakenMost = 16, kTakings = 64;
 /// If all blocks wait, the clock is advanced by 2^10, 2^11 and so on of its units of 16 ns, up to 5
 /// hours in total.
 constexpr uint32_t kFirstLeap = 10, kLeaps = 30;
+/// Waking a thread takes about as long, on a busy machine longer.
+constexpr auto kAlone = std::chrono::microseconds(20);
 }  // namespace
 
-Schedule::Schedule(Launch& launch, uint32_t threads, size_t resident_max, const Issue& issue)
+Schedule::Schedule(Launch& launch, ClusterPool& pool, uint32_t threads, size_t resident_max,
+                   const Issue& issue)
     : launch_(launch),
+      pool_(pool),
       clusters_(cluster_count(launch)),
       held_(std::max<uint64_t>(1, issue.held / blocks_of_cluster(launch))),
       resident_max_(issue.in_order ? std::min<size_t>(resident_max, held_) : resident_max),
@@ -52,7 +57,7 @@ void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wa
     const uint64_t next = taken.next;
     if (next >= clusters_) return;
     ++taken.next;
-    if (spare.empty()) spare.push_back(std::make_unique<Cluster>(launch_));
+    if (spare.empty()) spare.push_back(pool_.take(launch_));
     resident.push_back(std::move(spare.back()));
     spare.pop_back();
     if (counts_) count_another();
@@ -68,8 +73,8 @@ void Schedule::count_another() {
   while (now > most && !in_progress_most_.compare_exchange_weak(most, now)) continue;
 }
 
-bool Schedule::pass(Clusters& resident, Clusters& spare) {
-  bool ended = false;
+size_t Schedule::pass(Clusters& resident, Clusters& spare) {
+  size_t ended = 0;
   const bool mixed = launch_.inputs.config->thread_order == ThreadOrder::Random;
   const uint32_t rounds = mixed ? 1 : resident.size() == 1 ? kRoundsAlone : kRoundsTogether;
   for (size_t i = 0; i < resident.size();) {
@@ -77,7 +82,7 @@ bool Schedule::pass(Clusters& resident, Clusters& spare) {
       ++i;
       continue;
     }
-    ended = true;
+    ++ended;
     if (counts_) in_progress_.fetch_sub(1, std::memory_order_relaxed);
     spare.push_back(std::move(resident[i]));
     resident.erase(resident.begin() + static_cast<std::ptrdiff_t>(i));
@@ -196,28 +201,51 @@ size_t Schedule::joining(size_t resident, bool ended, size_t passes) const {
   return passes > kLonelyPasses ? resident : 1;
 }
 
-void Schedule::work() {
+bool Schedule::is_short() const {
+  const uint64_t each = launch_.inputs.entry->cluster_ns;
+  constexpr uint64_t kAloneNs = std::chrono::nanoseconds(kAlone).count();
+  return each != 0 && clusters_ <= kAloneNs / each;
+}
+
+void Schedule::work(const std::function<void()>& call_others) {
   const uint32_t thread = next_thread_.fetch_add(1);
+  const Clock::time_point begin = call_others ? Clock::now() : Clock::time_point();
+  bool is_alone = call_others && is_short();
+  if (call_others && !is_alone) call_others();
   Clusters resident, spare;
   Taken taken;
   bool ended = true;
+  uint64_t done = 0;
   size_t passes = 0, before_look = kTurnsBeforeLook, wanted = 0;
   while (!launch_.clock.stop.load(std::memory_order_relaxed)) {
     passes = ended ? 0 : passes + 1;
     join(resident, spare, taken, std::max(wanted, joining(resident.size(), ended, passes)));
     wanted = 0;
     if (resident.empty()) break;
-    ended = pass(resident, spare);
+    const size_t finished = pass(resident, spare);
+    done += finished;
+    ended = finished > 0;
     if (ended) before_look = kTurnsBeforeLook;
+    if (is_alone && !is_full(resident) && Clock::now() - begin > kAlone) {
+      is_alone = false;
+      call_others();
+    }
     if (ended || !launch_.inputs.program->may_spin || !is_full(resident)) continue;
     const size_t rounds =
         passes * (resident.size() == 1 ? kRoundsAlone : kRoundsTogether * resident.size());
     if (rounds < before_look) continue;
+    if (std::exchange(is_alone, false)) call_others();  // They tell that they have no blocks.
     before_look = 2 * rounds;
     wanted = look(thread, resident);
     if (wanted > 0) before_look = kTurnsBeforeLook, passes = 0;
   }
   deadlock_.leaves(thread);
+  if (done == 0 || launch_.clock.stop.load(std::memory_order_relaxed)) return;
+  pool_.keep(std::move(spare.back()), launch_);
+  if (!call_others) return;
+  const std::chrono::nanoseconds spent = Clock::now() - begin;
+  launch_.inputs.entry->cluster_ns =
+      std::max<uint64_t>(1, static_cast<uint64_t>(spent.count()) / done);
 }
 
 }  // namespace gpuemu::emulator

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/emulator/grid_deadlock.h"
-#include "runtime/emulator/machine/cluster.h"
+#include "runtime/emulator/machine/cluster_pool.h"
 
 namespace gpuemu::emulator {
 
@@ -22,18 +24,21 @@ struct Issue {
 class Schedule {
  public:
   /// Each thread keeps at most `resident_max` clusters in progress.
-  Schedule(Launch& launch, uint32_t threads, size_t resident_max, const Issue& issue = {});
+  Schedule(Launch& launch, ClusterPool& pool, uint32_t threads, size_t resident_max,
+           const Issue& issue = {});
 
   /// Runs clusters one after the other; called once by each thread. While none ends, further
   /// clusters join: first one at a time, in case a lock is held, then doubling their number, so
-  /// that the whole grid can be in progress.
-  void work();
+  /// that the whole grid can be in progress. `call_others` is called if other threads can help,
+  /// unless the launch is expected to end within a few microseconds.
+  void work(const std::function<void()>& call_others);
   /// Call it after all threads have returned. Returns whether blocks may have waited for some that
   /// a real GPU would not have started, in this launch or in the same one for larger sizes.
   bool blocks_met() const;
 
  private:
   using Clusters = std::vector<std::unique_ptr<Cluster>>;
+  using Clock = std::chrono::steady_clock;
 
   /// The range of clusters that a thread has taken and not yet started.
   struct Taken {
@@ -45,8 +50,8 @@ class Schedule {
   /// Returns how many clusters join the `resident` ones. `ended`: one has just ended. `passes`:
   /// passes since one last ended.
   size_t joining(size_t resident, bool ended, size_t passes) const;
-  /// Gives each cluster its rounds. Returns whether one ended.
-  bool pass(Clusters& resident, Clusters& spare);
+  /// Gives each cluster its rounds. Returns how many ended.
+  size_t pass(Clusters& resident, Clusters& spare);
   /// Returns whether no further cluster of the thread can join.
   bool is_full(const Clusters& resident) const;
   /// Checks for a deadlock, as long as no cluster seems to make progress. Returns how many further
@@ -64,8 +69,12 @@ class Schedule {
   bool pass_time();
   std::string why_stuck() const;
   std::string why_not_begun(uint64_t begun) const;
+  /// Returns whether the launch will end before other threads have woken up, as far as the last one
+  /// of the kernel tells.
+  bool is_short() const;
 
   Launch& launch_;
+  ClusterPool& pool_;
   const uint64_t clusters_;
   const uint64_t held_;  ///< Clusters that a real GPU has in progress at most.
   const size_t resident_max_;

@@ -334,6 +334,7 @@ Status Emulator::unload_module(ModuleId module) {
   const std::lock_guard layout(layout_);
   Program* found = GPUEMU_TRY(program(module));
   for (const auto& [variable, address] : found->addresses) addresses_.erase(address);
+  cluster_pool_.clear();
   by_triton_.erase(module);
   release_variables(*found, memory_);
   modules_.erase(module);

@@ -15,6 +15,7 @@
 
 #include "runtime/device/sparse.h"
 #include "runtime/emulator/emulator.h"
+#include "runtime/emulator/machine/cluster_pool.h"
 #include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/memory/fence.h"
 #include "runtime/emulator/memory/memory.h"
@@ -107,6 +108,7 @@ class Emulator final : public Device, public SparseMemory {
   Textures textures_;
   ShadowMemory shadows_;  ///< Shadows of memory, kept for later launches.
   ThreadPool thread_pool_;
+  ClusterPool cluster_pool_;
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   /// By name; every launch looks up its entry here.

@@ -246,9 +246,9 @@ class Observers {
 Status work_on(Schedule& schedule, uint32_t threads, ThreadPool& thread_pool,
                const std::string& entry, Launch& run) {
   std::atomic<bool> short_of_memory = false;
-  thread_pool.run(threads - 1, [&] {
+  thread_pool.run(threads - 1, [&](const ThreadPool::CallOthers& call_others) {
     try {
-      schedule.work();
+      schedule.work(call_others);
     } catch (const std::bad_alloc&) {
       short_of_memory = true;
     } catch (const std::length_error&) {
@@ -311,7 +311,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   observers.observe(run, purpose.look);
   observers.observe(run, options_.debugger);
   const Part& part = part_of(options_.sm);
-  Schedule schedule(run, threads, resident,
+  Schedule schedule(run, cluster_pool_, threads, resident,
                     {.in_order = config.in_issue_order && !entry.cooperative,
                      .held = blocks_held(part, run),
                      .sm = part.sm,

@@ -17,8 +17,7 @@ void ThreadPool::start(uint32_t count) {
   beside_ = here;
 }
 
-void ThreadPool::run(uint32_t count, const std::function<void()>& work) {
-  if (count == 0) return work();
+void ThreadPool::call(uint32_t count, const Work& work) {
   start(count);
   {
     const std::lock_guard lock(mutex_);
@@ -26,7 +25,16 @@ void ThreadPool::run(uint32_t count, const std::function<void()>& work) {
     wanted_ = count;
   }
   wake_.notify_one();
-  work();
+}
+
+void ThreadPool::run(uint32_t count, const Work& work) {
+  if (count == 0) return work({});
+  bool called = false;
+  work([&] {
+    called = true;
+    call(count, work);
+  });
+  if (!called) return;
   std::unique_lock lock(mutex_);
   wanted_ = 0;
   idle_.wait(lock, [this] { return busy_ == 0; });
@@ -39,10 +47,10 @@ void ThreadPool::serve(const std::stop_token& stop) {
   while (wake_.wait(lock, stop, [this] { return wanted_ != 0; })) {
     --wanted_;
     ++busy_;
-    const std::function<void()>& work = *work_;
+    const Work& work = *work_;
     lock.unlock();
     wake_.notify_one();  // Each thread wakes the next, because the launching thread has work to do.
-    work();
+    work({});
     lock.lock();
     if (--busy_ == 0) idle_.notify_one();
   }

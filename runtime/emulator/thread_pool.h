@@ -16,18 +16,23 @@ class ThreadPool {
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Runs `work` on the calling thread and on up to `count` threads of the pool. Threads that wake
-  /// up after it is done skip it. Returns when none runs it any more. One caller at a time.
-  void run(uint32_t count, const std::function<void()>& work);
+  /// Lets threads of the pool begin too. Called at most once; empty on those threads.
+  using CallOthers = std::function<void()>;
+  using Work = std::function<void(const CallOthers& call_others)>;
+  /// Runs `work` on the calling thread and, once that calls for them, on up to `count` threads of
+  /// the pool. Threads that wake up after it is done skip it. Returns when none runs it any more.
+  /// One caller at a time.
+  void run(uint32_t count, const Work& work);
 
  private:
   void serve(const std::stop_token& stop);
   void start(uint32_t count);
+  void call(uint32_t count, const Work& work);
 
   std::mutex mutex_;  ///< Guards the members below, except threads_.
   std::condition_variable_any wake_;
   std::condition_variable idle_;
-  const std::function<void()>* work_ = nullptr;
+  const Work* work_ = nullptr;
   uint32_t wanted_ = 0;  ///< Threads of the pool that may still start.
   uint32_t busy_ = 0;
   int beside_ = -1;                    ///< The core that the pool's threads were kept off.

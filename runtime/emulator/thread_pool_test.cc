@@ -1,6 +1,8 @@
 #include "runtime/emulator/thread_pool.h"
 
 #include <atomic>
+#include <chrono>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +13,8 @@ TEST(ThreadPool, NobodyIsAtWorkOnceItReturns) {
   ThreadPool thread_pool;
   for (int launch = 0; launch < 500; ++launch) {
     std::atomic<int> left = 40, inside = 0, done = 0;
-    thread_pool.run(3, [&] {
+    thread_pool.run(3, [&](const auto& call_others) {
+      if (call_others) call_others();
       ++inside;
       while (left.fetch_sub(1) > 0) ++done;
       --inside;
@@ -24,7 +27,8 @@ TEST(ThreadPool, NobodyIsAtWorkOnceItReturns) {
 TEST(ThreadPool, TheyShareWorkThatOneThreadWouldNotEnd) {
   ThreadPool thread_pool;
   std::atomic<int> present = 0;
-  thread_pool.run(2, [&] {
+  thread_pool.run(2, [&](const auto& call_others) {
+    if (call_others) call_others();
     ++present;
     while (present.load() < 3) std::this_thread::yield();
   });
@@ -34,8 +38,28 @@ TEST(ThreadPool, TheyShareWorkThatOneThreadWouldNotEnd) {
 TEST(ThreadPool, WithoutAnyTheCallerDoesItAlone) {
   ThreadPool thread_pool;
   std::thread::id worker;
-  thread_pool.run(0, [&] { worker = std::this_thread::get_id(); });
+  thread_pool.run(0, [&](const auto& call_others) {
+    EXPECT_FALSE(call_others);
+    worker = std::this_thread::get_id();
+  });
   EXPECT_EQ(worker, std::this_thread::get_id());
+}
+
+TEST(ThreadPool, NobodyComesUncalled) {
+  ThreadPool thread_pool;
+  for (int launch = 0; launch < 100; ++launch) {
+    std::atomic<int> present = 0;
+    const bool calls = launch % 2 == 0;
+    thread_pool.run(3, [&](const auto& call_others) {
+      if (call_others && calls) call_others();
+      ++present;
+      // Threads that a launch before woke late must not join this one.
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    });
+    if (!calls) {
+      ASSERT_EQ(present.load(), 1);
+    }
+  }
 }
 
 }  // namespace

@@ -226,6 +226,9 @@ struct Code {
   bool names_dynamic = false;   ///< The code uses dynamic shared memory (extern __shared__).
   std::array<CompiledCode, kAccesses> compiled;  ///< Indexed by Accesses.
   uint64_t warps = 0;  ///< Warps run so far; at a threshold the function is compiled.
+  /// Host time of one cluster in the last launch; 0 before the first one. Only the thread that
+  /// launches uses it.
+  mutable uint64_t cluster_ns = 0;
 };
 
 }  // namespace gpuemu::emulator

@@ -37,8 +37,8 @@ Block::Block(Launch& of) : launch(&of) {
   threads.total = size.x * size.y * size.z;
   warps.resize((threads.total + kLanes - 1) / kLanes);
   allocations.resize(of.inputs.program->cached + 1);
-  shared.bytes.resize(of.inputs.shared_bytes + 64);
-  if (of.inputs.checks.init) shared.defined.resize(of.inputs.shared_bytes + 64);
+  shared.bytes.resize(shared_room(of.inputs));
+  if (of.inputs.checks.init) shared.defined.resize(shared_room(of.inputs));
   if (of.inputs.checks.race) {
     shared.races.resize(of.inputs.shared_bytes / 4 + 1, shared.bytes.data());
   }
@@ -47,6 +47,24 @@ Block::Block(Launch& of) : launch(&of) {
                                                   of.inputs.config->thread_order_seed);
   }
   counters = of.report.new_block_counters();
+}
+
+void Block::serve(Launch& of) {
+  launch = &of;
+  clock = {};
+  unchecked_ = idle_rounds_ = 0;
+  std::ranges::fill(allocations, nullptr);  // They may have been freed.
+  for (const auto& frame : frames) frame->is_of_earlier_launch = true;
+  for (const Warp& warp : warps) {
+    for (const CallFrame& level : warp.control.frames) {
+      if (level.frame != nullptr) level.frame->is_of_earlier_launch = true;
+    }
+  }
+}
+
+void Block::release() {
+  launch->progress.executed.fetch_add(clock.thread_instructions, std::memory_order_relaxed);
+  launch = nullptr;
 }
 
 void Block::start(Dim3 at) {
@@ -199,7 +217,7 @@ void Block::stop_block(const std::string& why) {
 }
 
 Block::~Block() {
-  launch->progress.executed.fetch_add(clock.thread_instructions, std::memory_order_relaxed);
+  if (launch != nullptr) release();
 }
 
 void Block::finish() {

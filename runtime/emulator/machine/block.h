@@ -98,6 +98,10 @@ struct Block {
   ~Block();
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
+  /// Prepares for another launch that needs the same sizes, after release().
+  void serve(Launch& of);
+  /// Ends the use by the launch.
+  void release();
   void start(Dim3 at);
   /// Runs until the block ends and returns true. If threads of different blocks may wait for each
   /// other, returns false after `rounds` time slices of every warp.

@@ -23,7 +23,7 @@ Dim3 clusters_of(const Launch& launch) {
 uint64_t blocks_of_cluster(const Launch& launch) { return volume(launch.inputs.cluster); }
 uint64_t cluster_count(const Launch& launch) { return volume(clusters_of(launch)); }
 
-Cluster::Cluster(Launch& of) : launch_(of) {
+Cluster::Cluster(Launch& of) : launch_(&of), entry_(of.inputs.entry), checks_(of.inputs.checks) {
   for (uint32_t rank = 0; rank < volume(of.inputs.cluster); ++rank) {
     Block& block = *blocks_.emplace_back(std::make_unique<Block>(of));
     block.cluster = this;
@@ -31,8 +31,27 @@ Cluster::Cluster(Launch& of) : launch_(of) {
   }
 }
 
+bool Cluster::fits(const Launch& launch) const {
+  const LaunchInputs& inputs = launch.inputs;
+  const Block& block = *blocks_[0];
+  return inputs.entry == entry_ && inputs.checks == checks_ &&
+         volume(inputs.cluster) == blocks_.size() &&
+         volume(inputs.config->block) == block.threads.total &&
+         shared_room(inputs) == block.shared.bytes.size();
+}
+
+void Cluster::serve(Launch& launch) {
+  launch_ = &launch;
+  for (const auto& block : blocks_) block->serve(launch);
+}
+
+void Cluster::release() {
+  for (const auto& block : blocks_) block->release();
+  launch_ = nullptr;
+}
+
 void Cluster::start(uint64_t linear_index) {
-  const Dim3 first = place_in(linear_index, clusters_of(launch_)), size = launch_.inputs.cluster;
+  const Dim3 first = place_in(linear_index, clusters_of(*launch_)), size = launch_->inputs.cluster;
   phase_ = 0;
   met_ = false;
   for (const auto& block : blocks_) {
@@ -56,7 +75,7 @@ bool Cluster::advance_all(uint32_t rounds) {
     const auto goes_on = [](const auto& block) {
       return !block->shared.released && block->can_run();
     };
-    if (std::ranges::any_of(blocks_, goes_on) || launch_.clock.stop.load()) continue;
+    if (std::ranges::any_of(blocks_, goes_on) || launch_->clock.stop.load()) continue;
     stop_blocks("no thread of the cluster can continue");
     return true;
   }

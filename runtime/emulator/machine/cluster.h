@@ -18,10 +18,16 @@ inline constexpr uint64_t kSharedOffsetMask = (uint64_t{1} << kRankShift) - 1;
 inline constexpr uint64_t kRankMask = 0xff;
 
 /// The blocks of one cluster. A launch runs cluster by cluster; without clusters each holds one
-/// block.
+/// block. A later launch of the same kernel may reuse the object: release(), then serve().
 class Cluster {
  public:
   explicit Cluster(Launch& of);
+  /// Returns whether the launch needs registers, shared memory and checks of the same sizes.
+  bool fits(const Launch& launch) const;
+  /// Prepares for a launch that it fits, after release().
+  void serve(Launch& launch);
+  /// Ends the use by the launch, which may be destroyed after that.
+  void release();
   void start(uint64_t linear_index);
   /// Runs until all its blocks end and returns true. Returns false after `rounds` time slices if
   /// threads may wait for each other.
@@ -42,7 +48,9 @@ class Cluster {
  private:
   bool advance_all(uint32_t rounds);
 
-  Launch& launch_;
+  Launch* launch_;
+  const Code* const entry_;
+  const Checks checks_;
   std::vector<std::unique_ptr<Block>> blocks_;
   uint32_t phase_ = 0;
   bool met_ = false;  ///< A warp has arrived at the barrier in this phase.

@@ -29,6 +29,7 @@ struct Checks {
   bool writes = false;   ///< Report bytes that are written by two stores.
   bool defines = false;  ///< Stores mark the bytes that they write; needed by `init` and `writes`.
   bool defers = false;   ///< LaunchConfig::defers_undefined; only with `init`.
+  bool operator==(const Checks&) const = default;
 };
 
 /// Shared memory that the system reserves in every block from sm_80 on. Cooperative groups of
@@ -95,6 +96,10 @@ struct Launch {
   Launch(LaunchInputs of, std::shared_ptr<Counters> counters)
       : inputs(std::move(of)), report(std::move(counters)) {}
 };
+
+/// Returns the bytes that a block holds for its shared memory. The last ones let vectors read
+/// behind its end.
+inline size_t shared_room(const LaunchInputs& inputs) { return size_t{inputs.shared_bytes} + 64; }
 
 /// Returns the offset in a block's shared memory at which the reserved part begins.
 inline uint32_t reserved_shared_offset(const LaunchInputs& inputs) {

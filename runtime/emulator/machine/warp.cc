@@ -24,6 +24,7 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   registers.carry = 0;
   ordering.clock.restart();
   ordering.segment = 0;
+  ordering.fenced = false;
   tracking.active = launch->inputs.checks.nonfinite || launch->observer != nullptr;
   tracking.definedness.clear();
   tracking.nonfinite.clear();
@@ -60,7 +61,8 @@ void Warp::enter(const Code& code, const CallSite* site) {
         next.storage.get() + (64 - reinterpret_cast<uintptr_t>(next.storage.get()) % 64) % 64;
     next.code = nullptr;
   }
-  if (next.code != &code || next.warp != index || next.block != block->position.linear) {
+  if (next.code != &code || next.is_of_earlier_launch || next.warp != index ||
+      next.block != block->position.linear) {
     fill_frame(next, code);
   }
   load_function();
@@ -119,7 +121,10 @@ bool Warp::charge(Frame& frame, const Code& code) {
 /// Constants and the prologue's results stay valid while the frame serves the same function, warp
 /// and block. The prologue runs for all 32 lanes; values of lanes without a thread are never read.
 void Warp::fill_frame(Frame& frame, const Code& code) {
-  const bool fresh = frame.code != &code;
+  // A launch begins with zeros in registers that are used before they are written.
+  const bool fresh =
+      frame.code != &code || (frame.is_of_earlier_launch && !code.used_early.empty());
+  const bool first = fresh || frame.is_of_earlier_launch;
   registers.data = frame.registers;
   function.lists = code.lists.data();
   if (fresh) {
@@ -137,10 +142,11 @@ void Warp::fill_frame(Frame& frame, const Code& code) {
   const auto compute = [this](const std::vector<Step>& values) {
     for (const Step& each : values) each.run(*this, each);
   };
-  if (fresh) compute(code.prologue.once);
-  if (fresh || frame.warp != index) compute(code.prologue.per_warp);
-  if (fresh || frame.block != block->position.linear) compute(code.prologue.per_block);
+  if (first) compute(code.prologue.once);
+  if (first || frame.warp != index) compute(code.prologue.per_warp);
+  if (first || frame.block != block->position.linear) compute(code.prologue.per_block);
   masks.running = lanes;
+  frame.is_of_earlier_launch = false;
   frame.code = &code;
   frame.warp = index;
   frame.block = block->position.linear;

@@ -59,13 +59,13 @@ Queues::Stream* Queues::choose() {
 
 size_t Queues::choose_node(const Item& item) {
   const auto& nodes = item.exec->graph->nodes;
+  if (seed_ == 0) return nodes.size() - item.left;  // Predecessors have lower indices.
   std::vector<size_t> ready;
   for (size_t i = 0; i < nodes.size(); ++i) {
     if (item.done[i]) continue;
     if (!std::ranges::all_of(nodes[i].after, [&](size_t node) { return item.done[node]; })) {
       continue;
     }
-    if (seed_ == 0) return i;
     ready.push_back(i);
   }
   return ready[random_() % ready.size()];

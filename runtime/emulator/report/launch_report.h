@@ -50,6 +50,8 @@ class LaunchReportBuilder {
   /// Returns zeroed counters for one block; null unless the launch is profiled.
   std::shared_ptr<Counters> new_block_counters() const;
   void add_counts(const Counters& block);
+  /// Returns whether the launch is profiled.
+  bool is_counted() const { return counters_ != nullptr; }
 
   /// Moves the findings out, in the order of their blocks in the grid, and within a block in the
   /// order of their occurrence. Call this and the next two only when no block is running.

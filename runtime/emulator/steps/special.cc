@@ -207,6 +207,21 @@ template <typename Word>
 void fill_lanes(Word* out, Word first, bool ascending) {
   for (uint32_t lane = 0; lane < kLanes; ++lane) out[lane] = first + (ascending ? lane : 0);
 }
+
+/// Writes one coordinate of each lane's thread. Counts instead of dividing for every lane.
+void thread_lanes(const Warp& warp, SpecialRegister which, uint64_t* out) {
+  using R = SpecialRegister;
+  const Dim3& block = warp.launch->inputs.config->block;
+  Dim3 at = thread_of(warp, 0);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    out[lane] = which == R::TidX ? at.x : which == R::TidY ? at.y : at.z;
+    if (++at.x < block.x) continue;
+    at.x = 0;
+    if (++at.y < block.y) continue;
+    at.y = 0;
+    ++at.z;
+  }
+}
 }  // namespace
 
 void special(Warp& warp, const Step& step, const SpecialOperands& special) {
@@ -231,7 +246,9 @@ void special(Warp& warp, const Step& step, const SpecialOperands& special) {
   }
   uint64_t values[kLanes];
   for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = row ? first + lane : first;
-  if (per_lane && !row && !flat) {
+  if (which <= R::TidZ && !row && !flat) {
+    thread_lanes(warp, which, values);
+  } else if (per_lane && !row && !flat) {
     for (uint32_t lane = 0; lane < kLanes; ++lane) values[lane] = special_value(warp, which, lane);
   }
   if (special.is_wide) {

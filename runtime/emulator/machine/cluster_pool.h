@@ -1,0 +1,33 @@
+// Clusters kept from launch to launch: allocating and clearing their registers, shared memory and
+// access records takes longer than a small launch. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "runtime/emulator/machine/cluster.h"
+
+namespace gpuemu::emulator {
+
+class ClusterPool {
+ public:
+  /// Returns a cluster that an earlier launch of the same kernel left, else a new one.
+  std::unique_ptr<Cluster> take(Launch& launch);
+  /// Keeps a cluster that the launch needs no more, if it is small enough; else destroys it.
+  void keep(std::unique_ptr<Cluster> cluster, const Launch& launch);
+  /// Call it before a program is destroyed.
+  void clear();
+
+ private:
+  struct Kept {
+    std::unique_ptr<Cluster> cluster;
+    uint64_t bytes = 0;
+  };
+  std::mutex mutex_;
+  std::deque<Kept> kept_;  ///< The one that was used last is the last.
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace gpuemu::emulator
