@@ -24,8 +24,6 @@ uint64_t page_bytes() {
   return kBytes;
 }
 
-uint64_t word_count(const Allocation& of) { return of.bytes / kWordBytes + 1; }
-
 /// The whole pages of an array of cells, as cell indices; empty if it contains none.
 struct Pages {
   uint64_t begin = 0, end = 0;
@@ -90,10 +88,11 @@ class Collector {
   template <typename Choose>
   void add_cells(const Allocation& of, uint64_t* cells, const Choose& list_of) {
     if (cells == nullptr) return;
-    each_used_part(cells, word_count(of), [&](uint64_t begin, uint64_t end) {
+    each_used_part(cells, of.word_count(), [&](uint64_t begin, uint64_t end) {
       for (uint64_t word = begin; word < end; ++word) {
         const uint64_t cell = cells[word];
-        if (segment_in(cell) != 0) add_word(of.base + word * kWordBytes, cell, *list_of(cell));
+        if (segment_in(cell) != 0)
+          add_word((of.base / kWordBytes + word) * kWordBytes, cell, *list_of(cell));
       }
     });
   }
@@ -143,8 +142,8 @@ class Collector {
 
 void forget_cells(const std::vector<Allocation*>& of) {
   for (Allocation* const one : of) {
-    forget(one->last_writes.get(), word_count(*one));
-    forget(one->last_reads.get(), word_count(*one));
+    forget(one->last_writes.get(), one->word_count());
+    forget(one->last_reads.get(), one->word_count());
   }
 }
 

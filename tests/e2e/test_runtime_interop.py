@@ -4,7 +4,7 @@ import gc
 import numpy as np
 import pytest
 
-from test_runtime import device, runtime  # noqa: F401
+from test_runtime import device, gpuemu, runtime  # noqa: F401
 
 
 class Plain:
@@ -184,6 +184,22 @@ def test_bounds_of_adopted_memory_are_checked_and_overlaps_are_found(device):
     del part
     runtime.op_call("relu", [both], [both])
     device.synchronize()
+
+
+@pytest.mark.parametrize("begin", [1, 2, 3])
+def test_foreign_memory_may_begin_anywhere_and_its_races_are_found(device, begin):
+    for count in (1, 2, 5, 100):
+        given, taken = np.arange(count + 4, dtype=np.int8), np.full(count + 4, -1, np.int8)
+        runtime.op_call("cast", [given[begin : begin + count]], [device.empty(count)])
+        runtime.op_call("cast", [device.tensor(np.arange(count, dtype=np.float32))], [taken[begin : begin + count]])
+        device.synchronize()
+        assert taken[begin : begin + count].tolist() == list(range(count)) and (taken[:begin] == -1).all() and (taken[begin + count :] == -1).all()
+    racy = 'extern "C" __global__ void racy(const signed char* x, signed char* y) { y[0] = (signed char)blockIdx.x; }'
+    with runtime.register_op("all_to_one", ["x: T"], ["y: T"]), runtime.register_kernel("all_to_one", "racy", racy, [runtime.Launch("racy", 4, 1, ["x", "y"])], types={"T": ["int8"]}):
+        runtime.op_call("all_to_one", [given[begin:]], [taken[begin : begin + 1]])
+        with pytest.raises(gpuemu.KernelError) as raised:
+            device.synchronize()
+    assert [one.kind for one in raised.value.findings] == ["race_global"]
 
 
 def test_a_loop_over_foreign_memory_grows_by_nothing(device):

@@ -26,6 +26,9 @@ struct Tally {
   uint64_t count() const { return static_cast<uint64_t>(std::popcount(lanes)); }
 };
 
+/// Returns the allocation that contains all of these bytes, and remembers it for the next execution
+/// of the step; null if there is none.
+const Allocation* look_up(Warp& warp, const Step& step, uint64_t address, uint64_t bytes);
 /// Returns the running lanes that may access `bytes` at their global address; reports the others.
 uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access);

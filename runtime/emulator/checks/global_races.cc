@@ -9,8 +9,6 @@
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/report/advice.h"
-#include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -228,6 +226,28 @@ Evidence GlobalRaces::evidence_for(Warp& warp, const Touch& touch, const RaceCel
   return kUnusedReads | (overwrites ? equal : 0);
 }
 
+bool GlobalRaces::note_alone(const Allocation& in, uint64_t address, uint32_t bytes, bool stores,
+                             uint64_t cell) const {
+  if (((address | bytes) & 3) != 0) return false;
+  const uint64_t first = in.word_of(address), words = bytes / 4;
+  uint64_t* const writes = in.last_writes.get() + first;
+  uint64_t* const reads = in.last_reads.get() + first;
+  for (uint64_t word = 0; word < words; ++word) {
+    if (segment_in(load(writes[word])) >= first_) return false;
+    if (!stores) continue;
+    const uint64_t read = load(reads[word]);
+    if (segment_in(read) >= first_ && ((read ^ cell) >> kCellWhoShift) != 0) return false;
+  }
+  for (uint64_t word = 0; word < words; ++word) {
+    if (stores) {
+      store(writes[word], cell);
+    } else {
+      store(reads[word], merged_reads(load(reads[word]), cell));
+    }
+  }
+  return true;
+}
+
 void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access, uint32_t lanes) {
   const MemoryOperands* const operands = step.memory();
@@ -243,32 +263,32 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                                                                            : Reach::All;
   const uint32_t event = warp.ordering.clock.now() - warp.ordering.segment_event;
   Suspicion* const suspicion = suspicion_of(*warp.launch);
-  const bool reads_words = access == Access::Load && !is_volatile && bytes % 4 == 0;
-  const uint64_t read = cell_of({.segment = own, .who = 0, .event = event, .site = step.cache()});
+  const bool is_plain = access != Access::Atomic && !is_volatile;
+  const bool stores = access == Access::Store;
+  const uint64_t cell = cell_of({.segment = own, .who = 0, .event = event, .site = step.cache()});
   const Allocation* in = nullptr;
   Tally bad;
   Seen seen;
   Evidence needed = 0;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    if (in == nullptr || !in->contains(address[lane], bytes)) {
+      in = warp.launch->memory->find(address[lane], bytes);
+    }
+    const bool is_noted = in != nullptr && in->last_writes != nullptr;
+    if (is_noted && is_plain &&
+        note_alone(*in, address[lane], bytes, stores, cell | uint64_t{lane} << kCellWhoShift)) {
+      left &= left - 1;
+      continue;
+    }
     const Touch touch{step,       access, own,   lanes_of_word(address, bytes, left),
                       address,    bytes,  event, reach,
                       is_volatile};
     left &= ~touch.lanes;
-    if (in == nullptr || !in->contains(address[lane], bytes)) {
-      in = warp.launch->memory->find(address[lane], bytes);
-    }
-    if (in == nullptr || in->last_writes == nullptr) continue;
+    if (!is_noted) continue;
     const uint64_t end = address[lane] + bytes;
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
-      const uint64_t word = (at - in->base) / 4;
-      // Most words that are read were not written in this launch, so they cannot race.
-      if (reads_words && address[lane] % 4 == 0 &&
-          segment_in(load(in->last_writes.get()[word])) < first_) {
-        uint64_t& before = in->last_reads.get()[word];
-        store(before, merged_reads(load(before), read | uint64_t{lane} << kCellWhoShift));
-        continue;
-      }
+      const uint64_t word = in->word_of(at);
       const RaceCells cells{in->last_writes.get()[word], in->last_reads.get()[word], at,
                             touched_bits(at, address, bytes, touch.lanes)};
       const uint64_t written = suspicion != nullptr ? load(cells.last_write) : 0;
@@ -427,73 +447,6 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
                                 .site = touch.step.cache()});
   store(cells.last_read, merged_reads(load(cells.last_read), now));
   return before;
-}
-
-namespace {
-GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_block, bool same_line) {
-  if (read_only) return step.memory() == nullptr ? GlobalRace::Texture : GlobalRace::ReadOnly;
-  if (narrow) return GlobalRace::NarrowAtomic;
-  if (!same_block) return GlobalRace::BetweenBlocks;
-  return same_line ? GlobalRace::InOneLine : GlobalRace::InBlock;
-}
-}  // namespace
-
-void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
-                                 const Seen& seen, uint64_t address) {
-  const Program& program = *warp.launch->inputs.program;
-  const Allocation* in = warp.launch->memory->nearest(address);
-  const ptx::Instruction* instruction = instruction_at(program, seen.site);
-  const auto offset = static_cast<int64_t>(address - in->base);
-  report_check(
-      warp, step,
-      {.kind = DeviceFindingKind::RaceWarp,
-       .message = fmt::format(
-           "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
-           "between",
-           verb(access), offset, in->name,
-           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
-           std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
-           instruction != nullptr ? describe(program.module, *instruction) : "an access",
-           warp_barrier(ptx::language_of(program.module))),
-       .lane = bad.first,
-       .tensor = in->name,
-       .byte_offset = offset,
-       .count = bad.count(),
-       .other = instruction});
-}
-
-void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const Tally& bad,
-                              const Seen& seen, uint64_t address) {
-  const Program& program = *warp.launch->inputs.program;
-  const Allocation* in = warp.launch->memory->nearest(address);
-  const Segment& other = segment(seen.segment);
-  const bool same_block = other.block == warp.block->position.linear;
-  const ptx::Instruction* instruction = instruction_at(program, seen.site);
-  const auto offset = static_cast<int64_t>(address - in->base);
-  const bool same_warp = same_block && other.warp == warp.index;
-  const std::string who = same_warp    ? "the same warp"
-                          : same_block ? "another warp of the block"
-                                       : fmt::format("block {} (in order)", other.block);
-  report_check(
-      warp, step,
-      {.kind = DeviceFindingKind::RaceGlobal,
-       .message = fmt::format(
-           "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
-           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
-           who,
-           seen.read_before ? "reads"
-           : seen.atomic    ? "updates"
-                            : "writes",
-           seen.read_only ? " in the same launch" : " without an order between them",
-           instruction != nullptr ? describe(program.module, *instruction) : "",
-           advice_on(kind_of(step, seen.narrow, seen.read_only, same_block,
-                             in_one_line(instruction_of(warp, step), instruction)),
-                     ptx::language_of(program.module))),
-       .lane = bad.first,
-       .tensor = in->name,
-       .byte_offset = offset,
-       .count = bad.count(),
-       .other = instruction});
 }
 
 }  // namespace gpuemu::emulator

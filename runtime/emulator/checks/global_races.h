@@ -123,6 +123,11 @@ class GlobalRaces {
                                    std::optional<Seen> before) const;
   bool too_narrow(const Touch& touch, uint64_t written, const Warp& now) const;
   static bool writes_same(Warp& warp, const Touch& touch);
+  /// Notes the access of one lane to whole words that cannot race: nothing of this launch has
+  /// written them and, if it is a store, only the lane itself has read them since the segment
+  /// began. Returns false if it must be examined, and notes nothing then. `cell` describes it.
+  bool note_alone(const Allocation& in, uint64_t address, uint32_t bytes, bool stores,
+                  uint64_t cell) const;
   /// Waits until another host thread has made the stores it recorded for segment `other`, then
   /// compares again.
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;

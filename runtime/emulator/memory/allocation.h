@@ -35,6 +35,7 @@ struct Allocation : AllocationBounds {
   bool tracked = true;    ///< Undefined reads are checked. False for host memory, which counts as
                           ///< written.
   std::vector<uint8_t> defined;  ///< 1 for each byte that was written.
+  uint64_t undefined_at = 0;     ///< Where Memory::settle() last saw a byte that was not.
   ByteSources sources;           ///< The stores that computed undefined bytes.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
   /// The last write and read of each 4-byte word, for the race detector; null until it runs.
@@ -44,6 +45,11 @@ struct Allocation : AllocationBounds {
     return address >= base && size <= bytes && address - base <= bytes - size;
   }
   uint8_t* shadow(uint64_t address) { return defined.data() + (address - base); }
+  /// Returns the index of an address in last_writes and last_reads. Their words begin at multiples
+  /// of 4; memory of others may begin anywhere.
+  uint64_t word_of(uint64_t address) const { return address / 4 - base / 4; }
+  /// Returns the size of last_writes and last_reads.
+  uint64_t word_count() const { return word_of(base + bytes) + 1; }
 };
 
 }  // namespace gpuemu::emulator

@@ -100,8 +100,13 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   allocation->counted = counted;
   used_ += counted;
   if (tracked) ++buffers_;
-  by_base_[base] = std::move(allocation);
+  put(std::move(allocation));
   return base;
+}
+
+void Memory::put(std::unique_ptr<Allocation> allocation) {
+  changes();
+  by_base_[allocation->base] = std::move(allocation);
 }
 
 Status Memory::free(uint64_t address) {
@@ -117,6 +122,7 @@ Status Memory::free(uint64_t address) {
   const bool is_buffer = found->second->tracked && !found->second->variable;
   if (is_buffer && --buffers_ == 0) heap_.clear();
   std::unique_ptr<Allocation> gone = std::move(found->second);
+  changes();
   by_base_.erase(found);
   if (freed_kept_ != 0 && is_buffer) keep_freed(std::move(gone));
   return ok_status();
@@ -182,6 +188,7 @@ Status Memory::release(uint64_t address, uint64_t bytes) {
 void Memory::follow_foreign(const std::string& name) {
   const Pieces pieces = foreign_pieces();
   std::string known = name;
+  changes();
   std::erase_if(by_base_, [&](const auto& one) {
     if (!one.second->foreign) return false;
     const auto piece = pieces.find(one.first);
@@ -201,7 +208,7 @@ void Memory::follow_foreign(const std::string& name) {
     made->foreign = true;
     made->tracked = false;
     made->all_defined = true;
-    by_base_[begin] = std::move(made);
+    put(std::move(made));
   }
 }
 
@@ -262,6 +269,7 @@ Status Memory::forget(uint64_t address, uint64_t bytes) {
   std::memset(allocation->shadow(address), 0, bytes);
   allocation->sources.set(allocation->bytes, address - allocation->base, bytes, 0);
   allocation->all_defined = false;
+  changes();
   scatter(*allocation);
   return ok_status();
 }
@@ -274,7 +282,7 @@ Status Memory::copy(uint64_t to, uint64_t from, uint64_t bytes) {
   if (!target->tracked) return ok_status();
   if (source->tracked) {
     std::memmove(target->shadow(to), source->shadow(from), bytes);
-    if (!source->all_defined) target->all_defined = false;
+    if (!source->all_defined && std::exchange(target->all_defined, false)) changes();
     target->sources.copy(target->bytes, to - target->base, source->sources, from - source->base,
                          bytes);
   } else {
@@ -341,12 +349,25 @@ std::vector<UndefinedBytes> Memory::undefined_in(uint64_t address, uint64_t byte
 }
 
 void Memory::settle() {
-  for (auto& [base, allocation] : by_base_) {
-    if (!allocation->all_defined) {
-      allocation->all_defined = allocation->bytes == 0 || std::memchr(allocation->defined.data(), 0,
-                                                                      allocation->bytes) == nullptr;
+  if (!std::exchange(has_unsettled_, true)) {
+    unsettled_.clear();
+    for (auto& [base, allocation] : by_base_) {
+      if (!allocation->all_defined) unsettled_.push_back(allocation.get());
     }
   }
+  std::erase_if(unsettled_, [](Allocation* allocation) {
+    // Most allocations that stay here have a gap that is never written.
+    const uint64_t bytes = allocation->bytes;
+    const uint8_t* const defined = allocation->defined.data();
+    if (bytes != 0 && defined[allocation->undefined_at] == 0) return false;
+    const void* const found = bytes == 0 ? nullptr : std::memchr(defined, 0, bytes);
+    allocation->all_defined = found == nullptr;
+    if (found != nullptr) {
+      allocation->undefined_at =
+          static_cast<uint64_t>(static_cast<const uint8_t*>(found) - defined);
+    }
+    return allocation->all_defined;
+  });
 }
 
 void Memory::keep_histories() {
@@ -356,10 +377,12 @@ void Memory::keep_histories() {
       allocation->last_reads.reset();
     }
     segments = 1;
+    has_histories_ = false;
   }
+  if (std::exchange(has_histories_, true)) return;
   uint64_t used = 0;
   for (auto& [base, allocation] : by_base_) {
-    const uint64_t words = allocation->bytes / 4 + 1;
+    const uint64_t words = allocation->word_count();
     used += words * 2 * sizeof(uint64_t);
     if (used > kRaceHistoryBytesMax) return;
     if (allocation->last_writes != nullptr) continue;

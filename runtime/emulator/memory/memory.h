@@ -105,6 +105,9 @@ class Memory {
   void scatter(Allocation& whole);
   /// Updates the allocations of the ranges in foreign_.
   void follow_foreign(const std::string& name);
+  void put(std::unique_ptr<Allocation> allocation);
+  /// Called before the allocations change, and when one is no longer defined as a whole.
+  void changes() { has_histories_ = has_unsettled_ = false; }
   void keep_freed(std::unique_ptr<Allocation> gone);
   void forget_freed(uint64_t bytes_max);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
@@ -115,6 +118,9 @@ class Memory {
   std::map<uint64_t, Part> parts_;
   /// Buffers that have parts, by base address.
   std::map<uint64_t, std::unique_ptr<Allocation>> divided_;
+  bool has_histories_ = false;          ///< keep_histories() has nothing to do.
+  bool has_unsettled_ = false;          ///< `unsettled_` is complete.
+  std::vector<Allocation*> unsettled_;  ///< Those that may have undefined bytes.
   Heap heap_;
   uint64_t buffers_ = 0;  ///< Host allocations in use.
   uint64_t limit_;

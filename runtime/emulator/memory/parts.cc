@@ -48,6 +48,7 @@ Result<Allocation*> Memory::buffer_around(uint64_t address, uint64_t bytes) {
     if (all == &divided_) return &one;
     const uint64_t base = found->first;
     divided_[base] = std::move(found->second);
+    changes();
     by_base_.erase(base);
     return &one;
   }
@@ -75,7 +76,7 @@ Status Memory::divide(uint64_t address, uint64_t bytes, const std::string& name)
   made->part = true;
   made->defined.resize(bytes);
   made->marks = made->defined.data();
-  by_base_[address] = std::move(made);
+  put(std::move(made));
   // The other parts are unchanged: kernels' writes to them are kept.
   Allocation& part = *by_base_[address];
   const uint64_t offset = address - whole->base;
@@ -101,6 +102,7 @@ Status Memory::undivide(uint64_t address) {
   if (in_buffer) gather(*std::prev(after)->second);
   parts_.erase(part);
   if (in_buffer) {
+    changes();
     by_base_.erase(address);
   } else {
     follow_foreign({});
@@ -112,11 +114,12 @@ Status Memory::undivide(uint64_t address) {
 void Memory::join(Allocation& whole) {
   const uint64_t base = whole.base, end = base + std::max<uint64_t>(whole.bytes, 1);
   for (auto part = parts_.lower_bound(base); part != parts_.end() && part->first < end;) {
+    changes();
     by_base_.erase(part->first);
     part = parts_.erase(part);
   }
   const auto found = divided_.find(base);
-  by_base_[base] = std::move(found->second);
+  put(std::move(found->second));
   divided_.erase(found);
 }
 
@@ -142,6 +145,7 @@ void Memory::scatter(Allocation& whole) {
     std::memcpy(part.defined.data(), whole.defined.data() + offset, part.bytes);
     part.sources.copy(part.bytes, 0, whole.sources, offset, part.bytes);
     part.all_defined = false;  // Recomputed by the next launch.
+    changes();
   }
 }
 

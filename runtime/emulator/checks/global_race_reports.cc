@@ -1,0 +1,79 @@
+// Describes races of global memory.
+#include <bit>
+
+#include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/checks/shared_races.h"
+#include "runtime/emulator/machine/block.h"
+#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/report/advice.h"
+#include "runtime/emulator/report/element_names.h"
+
+namespace gpuemu::emulator {
+namespace {
+GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_block, bool same_line) {
+  if (read_only) return step.memory() == nullptr ? GlobalRace::Texture : GlobalRace::ReadOnly;
+  if (narrow) return GlobalRace::NarrowAtomic;
+  if (!same_block) return GlobalRace::BetweenBlocks;
+  return same_line ? GlobalRace::InOneLine : GlobalRace::InBlock;
+}
+}  // namespace
+
+void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
+                                 const Seen& seen, uint64_t address) {
+  const Program& program = *warp.launch->inputs.program;
+  const Allocation* in = warp.launch->memory->nearest(address);
+  const ptx::Instruction* instruction = instruction_at(program, seen.site);
+  const auto offset = static_cast<int64_t>(address - in->base);
+  report_check(
+      warp, step,
+      {.kind = DeviceFindingKind::RaceWarp,
+       .message = fmt::format(
+           "{} byte offset {} of '{}'{} that lane {} of the same warp {} ({}) without {} in "
+           "between",
+           verb(access), offset, in->name,
+           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
+           std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
+           instruction != nullptr ? describe(program.module, *instruction) : "an access",
+           warp_barrier(ptx::language_of(program.module))),
+       .lane = bad.first,
+       .tensor = in->name,
+       .byte_offset = offset,
+       .count = bad.count(),
+       .other = instruction});
+}
+
+void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const Tally& bad,
+                              const Seen& seen, uint64_t address) {
+  const Program& program = *warp.launch->inputs.program;
+  const Allocation* in = warp.launch->memory->nearest(address);
+  const Segment& other = segment(seen.segment);
+  const bool same_block = other.block == warp.block->position.linear;
+  const ptx::Instruction* instruction = instruction_at(program, seen.site);
+  const auto offset = static_cast<int64_t>(address - in->base);
+  const bool same_warp = same_block && other.warp == warp.index;
+  const std::string who = same_warp    ? "the same warp"
+                          : same_block ? "another warp of the block"
+                                       : fmt::format("block {} (in order)", other.block);
+  report_check(
+      warp, step,
+      {.kind = DeviceFindingKind::RaceGlobal,
+       .message = fmt::format(
+           "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
+           element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
+           who,
+           seen.read_before ? "reads"
+           : seen.atomic    ? "updates"
+                            : "writes",
+           seen.read_only ? " in the same launch" : " without an order between them",
+           instruction != nullptr ? describe(program.module, *instruction) : "",
+           advice_on(kind_of(step, seen.narrow, seen.read_only, same_block,
+                             in_one_line(instruction_of(warp, step), instruction)),
+                     ptx::language_of(program.module))),
+       .lane = bad.first,
+       .tensor = in->name,
+       .byte_offset = offset,
+       .count = bad.count(),
+       .other = instruction});
+}
+
+}  // namespace gpuemu::emulator
