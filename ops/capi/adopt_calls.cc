@@ -41,6 +41,7 @@ Status adopt(gpuemu_context& context, uint64_t address, uint64_t bytes, uint32_t
   ++made.count;
   made.is_readonly = made.is_readonly && (flags & kReadOnly) != 0;
   context.adopted[address] = std::move(made);
+  ++context.operands.generation;
   return ok_status();
 }
 
@@ -54,6 +55,7 @@ Status release(gpuemu_context& context, uint64_t address) {
   if (--known->second.count > 0) return ok_status();
   const gpuemu_context::Adopted gone = known->second;
   context.adopted.erase(known);
+  ++context.operands.generation;
   return gone.is_own ? ok_status() : context.streams->release_memory(address, gone.bytes);
 }
 

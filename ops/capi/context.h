@@ -64,6 +64,17 @@ struct gpuemu_context {
   /// Streams with a capture begun here, and the registry generation at that time.
   std::map<gpuemu::StreamId, uint64_t> captures = {};
   std::atomic<size_t> capture_count = 0;  ///< Size of `captures`, readable without the lock.
+  class Operands final : public gpuemu::OperandCheck {
+   public:
+    explicit Operands(gpuemu_context& context) : context_(context) {}
+    gpuemu::Status check(const gpuemu::OpCall& call) override;
+
+   private:
+    gpuemu_context& context_;
+  };
+  /// Its generation changes with every range that leaves `allocations` or `adopted`, or that
+  /// becomes read-only.
+  Operands operands{*this};
   struct Kernel {
     const gpuemu::OpKind* op = nullptr;
     const gpuemu::KernelVariant* variant = nullptr;

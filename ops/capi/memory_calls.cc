@@ -43,6 +43,7 @@ gpuemu_code release(gpuemu_context& context, uint64_t address, Free free) {
   {
     const std::unique_lock lock(context.mutex);
     record = context.allocations.extract(address);
+    ++context.operands.generation;
   }
   // Copied, because the record goes back into the map if nothing was freed.
   const Allocation gone = record.empty() ? Allocation{} : record.mapped();

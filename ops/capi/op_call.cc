@@ -128,21 +128,14 @@ bool is_in_memory(gpuemu_context& context, const OpCall& call) {
   return context.holds(std::span(uses).first(count));
 }
 
-Status check_memory(gpuemu_context& context, const OpCall& call) {
-  if (is_in_memory(context, call)) return ok_status();
-  const OpKind& op = *call.op;
-  for (const auto& [operands, tensors] :
-       {std::pair(&op.inputs, call.inputs), std::pair(&op.outputs, call.outputs)}) {
-    const Status inside = check_memory(context, *operands, tensors);
-    if (!inside) return inside.error().with_context(op.name);
-  }
-  for (size_t i = 0; i < call.outputs.size() && i < op.outputs.size(); ++i) {
-    const DeviceTensor& written = call.outputs[i];
-    const Status writable =
-        context.check_writable(op.outputs[i].name.c_str(), written.address, extent(written));
-    if (!writable) return writable.error().with_context(op.name);
-  }
-  return ok_status();
+/// The tags of a thread's calls, for one context.
+struct Tags {
+  const gpuemu_context* context = nullptr;
+  uint64_t next = 0;  ///< 0: none.
+};
+Tags& tags_of_thread() {
+  thread_local Tags tags;
+  return tags;
 }
 
 /// The action for a converted call.
@@ -173,8 +166,13 @@ Status do_with(gpuemu_context& context, const gpuemu_call& call, Doing doing,
   if (call.variant != nullptr) described.variant = call.variant;
   described.exact = exact;
   described.generation_max = context.generation_of(described.stream);
-  GPUEMU_TRY(check_memory(context, described));
-  return (context.dispatcher.get()->*doing)(described);
+  described.operands = &context.operands;
+  Tags& tags = tags_of_thread();
+  const bool is_tagged = tags.next != 0 && tags.context == &context;
+  if (is_tagged) described.tag = tags.next;
+  GPUEMU_TRY((context.dispatcher.get()->*doing)(described));
+  if (is_tagged) ++tags.next;
+  return ok_status();
 }
 
 gpuemu_code take_call(gpuemu_context* context, const gpuemu_call* call, Doing doing,
@@ -196,6 +194,24 @@ void give_exact(const std::vector<ShadowElement>& from, gpuemu_exact* to) {
 
 }  // namespace
 }  // namespace gpuemu::opcall
+
+gpuemu::Status gpuemu_context::Operands::check(const gpuemu::OpCall& call) {
+  using gpuemu::opcall::extent;
+  if (gpuemu::opcall::is_in_memory(context_, call)) return gpuemu::ok_status();
+  const gpuemu::OpKind& op = *call.op;
+  for (const auto& [operands, tensors] :
+       {std::pair(&op.inputs, call.inputs), std::pair(&op.outputs, call.outputs)}) {
+    const gpuemu::Status inside = gpuemu::opcall::check_memory(context_, *operands, tensors);
+    if (!inside) return inside.error().with_context(op.name);
+  }
+  for (size_t i = 0; i < call.outputs.size() && i < op.outputs.size(); ++i) {
+    const gpuemu::DeviceTensor& written = call.outputs[i];
+    const gpuemu::Status writable =
+        context_.check_writable(op.outputs[i].name.c_str(), written.address, extent(written));
+    if (!writable) return writable.error().with_context(op.name);
+  }
+  return gpuemu::ok_status();
+}
 
 using gpuemu::opcall::answer;
 using gpuemu::opcall::is_usable;
@@ -223,6 +239,12 @@ const char* gpuemu_op_name(gpuemu_context* context, uint32_t op) {
 
 gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call) {
   return gpuemu::opcall::take_call(context, call, &gpuemu::Dispatcher::call);
+}
+
+gpuemu_code gpuemu_op_tag(gpuemu_context* context, uint64_t first) {
+  if (!is_usable(context)) return refuse(context);
+  gpuemu::opcall::tags_of_thread() = {context, first};
+  return GPUEMU_OK;
 }
 
 gpuemu_code gpuemu_op_calls(gpuemu_context* context, const gpuemu_call* const* calls,

@@ -2,12 +2,12 @@
 #include "ops/dispatch/dispatcher.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "kernels/catalog.h"
 #include "ops/dispatch/accesses.h"
 #include "ops/dispatch/planning.h"
+#include "ops/dispatch/step_launch.h"
 #include "ops/dispatch/stopwatch.h"
 #include "ops/dispatch/tuning_copy.h"
 
@@ -61,30 +61,6 @@ uint64_t next_serial() {
   return ++last;
 }
 
-/// The arguments of a step in the form of a launch. Valid as long as the step.
-class StepLaunch {
- public:
-  StepLaunch(const LaunchStep& step, FunctionId function, std::span<const MemoryAccess> accesses) {
-    for (size_t i = 0; i < step.arg_count(); ++i) {
-      const std::span<const std::byte> bytes = step.argument(i);
-      args_[i] = {bytes.data(), bytes.size()};
-    }
-    launch_.function = function;
-    launch_.grid = step.grid;
-    launch_.block = step.block;
-    launch_.dynamic_shared_bytes = step.shared_bytes;
-    launch_.args = std::span(args_).first(step.arg_count());
-    launch_.accesses = accesses;
-  }
-  StepLaunch(const StepLaunch&) = delete;
-  StepLaunch& operator=(const StepLaunch&) = delete;
-  const StreamLaunch& operator*() const { return launch_; }
-
- private:
-  StreamLaunch launch_;
-  std::array<KernelArg, kPlanArgumentsMax> args_;
-};
-
 }  // namespace
 
 Dispatcher::Dispatcher(Device& device, Streams& streams, const OpRegistry& registry)
@@ -133,6 +109,7 @@ void Dispatcher::set_log(Log log, bool times) {
 }
 
 Result<Dispatcher::Checked> Dispatcher::checked(const OpCall& call) {
+  if (call.operands != nullptr) GPUEMU_TRY(call.operands->check(call));
   const AttributeSchema* schema = &call.op->schema;
   // Some variants have fields of their own, in a longer schema.
   const bool is_ops = call.schema_id == 0 || (call.schema_id >> 8 == schema->number &&
@@ -157,10 +134,15 @@ bool Dispatcher::find_key(const OpCall& call, CallKey& key) const {
          key.add(call.attributes) && key.add(call.inputs) && key.add(call.outputs);
 }
 
-Status Dispatcher::launch_decided(const DecidedCall& decided, const OpCall& call) {
-  for (const DecidedCall::Step& step : decided.steps) {
-    const Status started =
-        streams_.launch(call.stream, *StepLaunch(step.launch, step.function, step.accesses));
+Status Dispatcher::launch_decided(DecidedCall& decided, const OpCall& call) {
+  if (call.operands != nullptr) {
+    const uint64_t now = call.operands->generation;
+    if (decided.checked_at != now) GPUEMU_TRY(call.operands->check(call));
+    decided.checked_at = now;
+  }
+  for (DecidedCall::Step& step : decided.steps) {
+    const Status started = streams_.launch(
+        call.stream, *StepLaunch(step.launch, step.function, step.accesses, call.tag, &step.memo));
     if (!started) {
       return started.error().with_context(call.op->name + ", " + decided.variant->name);
     }
@@ -173,7 +155,7 @@ Status Dispatcher::call(const OpCall& call) {
   CallKey key;
   const bool is_keyed = find_key(call, key);
   if (is_keyed) {
-    const DecidedCall* const known = RecentCalls::of_this_thread().find(key);
+    DecidedCall* const known = RecentCalls::of_this_thread().find(key);
     if (known != nullptr) return launch_decided(*known, call);
   }
   const Checked checked = GPUEMU_TRY(this->checked(call));
@@ -209,10 +191,11 @@ Status Dispatcher::launch_profiled(const OpCase& c, const Choice& choice, const 
   Profiler* profiler = profiler_;
   if (profiler != nullptr) GPUEMU_TRY(profiler->begin_op(c.op.name, call.stream));
   Status launched;
+  const Issue issue{call.stream, call.tag};
   if (log == nullptr) {
-    launched = launch(c, *choice.variant, types, call.stream, decided);
+    launched = launch(c, *choice.variant, types, issue, decided);
   } else {
-    const auto record = launch_told(c, choice, types, call.stream, log->times);
+    const auto record = launch_told(c, choice, types, issue, log->times);
     if (record) log->tell(*record);  // The log may call the dispatcher, so no lock is held.
     launched = record ? ok_status() : Status(record.error());
   }
@@ -347,7 +330,7 @@ Result<double> Dispatcher::time_variant(const TuningCopy& scratch, const KernelV
   // The first run includes one-time costs and is not counted.
   for (int run = 0; run <= kRuns; ++run) {
     GPUEMU_TRY(stopwatch.begin(scratch.stream()));
-    GPUEMU_TRY(launch(c, variant, types, scratch.stream()));
+    GPUEMU_TRY(launch(c, variant, types, {scratch.stream()}));
     const double us = GPUEMU_TRY(stopwatch.end(scratch.stream()));
     if (run == 1 || (run > 1 && us < best)) best = us;
   }
@@ -430,7 +413,8 @@ Status Dispatcher::compile(const OpKind& op, const KernelVariant& variant) {
 }
 
 Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
-                          StreamId stream, DecidedCall* decided) {
+                          const Issue& issue, DecidedCall* decided) {
+  const StreamId stream = issue.stream;
   OpCase planned = case_for(c, variant);
   const uint64_t bytes = GPUEMU_TRY(workspace_of(planned, variant));
   Workspaces::Turn turn;  // Held until every launch that uses the workspace is issued.
@@ -443,7 +427,7 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
     // With a workspace, which may grow, or with run-time rules, the decision may differ the next
     // time.
     const bool is_fixed = bytes == 0 && variant.rules == nullptr;
-    return launch_steps(planned, bytes, variant, types, stream, is_fixed ? decided : nullptr);
+    return launch_steps(planned, bytes, variant, types, issue, is_fixed ? decided : nullptr);
   }
   const Status issued = libraries_.issue(planned, variant, stream);
   return issued ? issued : Status(issued.error().with_context(c.op.name + ", " + variant.name));
@@ -451,14 +435,15 @@ Status Dispatcher::launch(const OpCase& c, const KernelVariant& variant, const T
 
 Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
                                 const KernelVariant& variant, const TypeBinding& types,
-                                StreamId stream, DecidedCall* decided) {
+                                const Issue& issue, DecidedCall* decided) {
   Plan plan;
   GPUEMU_TRY(plan_of(c, variant, plan));
   for (const LaunchStep& step : plan.steps()) {
     const LoadedEntry* entry = GPUEMU_TRY(entry_of(c.op, variant, step.entry, types));
     const Accesses accesses(c, workspace_bytes, step);
     const std::span<const MemoryAccess> list = accesses.list();
-    const Status started = streams_.launch(stream, *StepLaunch(step, entry->function, list));
+    const Status started =
+        streams_.launch(issue.stream, *StepLaunch(step, entry->function, list, issue.tag));
     if (!started) return started.error().with_context(c.op.name + ", " + variant.name);
     if (decided != nullptr) {
       decided->steps.push_back({step, entry->function, {list.begin(), list.end()}});
@@ -468,8 +453,9 @@ Status Dispatcher::launch_steps(const OpCase& c, uint64_t workspace_bytes,
 }
 
 Result<DispatchRecord> Dispatcher::launch_told(const OpCase& c, const Choice& choice,
-                                               const TypeBinding& types, StreamId stream,
+                                               const TypeBinding& types, const Issue& issue,
                                                bool times) {
+  const StreamId stream = issue.stream;
   DispatchRecord record{c.op.name, choice.variant->name, choice.why, shapes_of(c), types.text()};
   record.inputs = shapes_of(c.inputs);
   record.outputs = shapes_of(c.outputs);
@@ -477,11 +463,11 @@ Result<DispatchRecord> Dispatcher::launch_told(const OpCase& c, const Choice& ch
   record.stream = stream;
   record.is_captured = GPUEMU_TRY(streams_.is_capturing(stream));
   if (!times || record.is_captured) {
-    GPUEMU_TRY(launch(c, *choice.variant, types, stream));
+    GPUEMU_TRY(launch(c, *choice.variant, types, issue));
   } else {
     Stopwatch stopwatch(streams_);
     GPUEMU_TRY(stopwatch.begin(stream));
-    GPUEMU_TRY(launch(c, *choice.variant, types, stream));
+    GPUEMU_TRY(launch(c, *choice.variant, types, issue));
     record.microseconds = GPUEMU_TRY(stopwatch.end(stream));
   }
   return record;

@@ -25,6 +25,17 @@ namespace gpuemu {
 
 struct ShadowElement;  // runtime/shadow/shadow.h
 
+struct OpCall;
+
+/// Checks that the operands of calls are in memory that they may use.
+class OperandCheck {
+ public:
+  virtual ~OperandCheck() = default;
+  virtual Status check(const OpCall& call) = 0;
+  /// Changes whenever a call that was valid may be so no more.
+  std::atomic<uint64_t> generation = 1;
+};
+
 struct OpCall {
   const OpKind* op = nullptr;
   std::span<const DeviceTensor> inputs, outputs;
@@ -34,6 +45,8 @@ struct OpCall {
   std::string_view variant = {};  ///< Use this variant only; "": the policy selects.
   /// Variants that were added later are ignored.
   uint64_t generation_max = UINT64_MAX;
+  OperandCheck* operands = nullptr;  ///< Null: they are known to be valid.
+  uint64_t tag = 0;                  ///< StreamLaunch::tag of its launches.
   /// For call_exact(): receives a list per output, empty for outputs that are not floats.
   std::vector<std::vector<ShadowElement>>* exact = nullptr;
 };
@@ -143,17 +156,22 @@ class Dispatcher {
   Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,
                               const TypeBinding& types);
   /// `decided` receives the steps of a call that needs neither a workspace nor a library.
+  /// Where and as what a call is issued.
+  struct Issue {
+    StreamId stream = kDefaultStream;
+    uint64_t tag = 0;
+  };
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
-                StreamId stream, DecidedCall* decided = nullptr);
+                const Issue& issue, DecidedCall* decided = nullptr);
   Status launch_steps(const OpCase& c, uint64_t workspace_bytes, const KernelVariant& variant,
-                      const TypeBinding& types, StreamId stream, DecidedCall* decided);
+                      const TypeBinding& types, const Issue& issue, DecidedCall* decided);
   Status launch_profiled(const OpCase& c, const Choice& choice, const TypeBinding& types,
                          const OpCall& call, DecidedCall* decided);
   Result<DispatchRecord> launch_told(const OpCase& c, const Choice& choice,
-                                     const TypeBinding& types, StreamId stream, bool times);
+                                     const TypeBinding& types, const Issue& issue, bool times);
   /// Returns false for a call whose decision depends on more than a key holds.
   bool find_key(const OpCall& call, CallKey& key) const;
-  Status launch_decided(const DecidedCall& decided, const OpCall& call);
+  Status launch_decided(DecidedCall& decided, const OpCall& call);
   Status launch_exact(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                       std::vector<std::vector<ShadowElement>>& exact);
   void warn_once(const std::string& warning);

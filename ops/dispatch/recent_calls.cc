@@ -6,13 +6,19 @@
 namespace gpuemu {
 
 bool CallKey::add(std::span<const DeviceTensor> tensors) {
-  bool fits = add(tensors.size());
+  size_t words = count_ + 1;
+  for (const DeviceTensor& one : tensors) words += 2 + 2 * one.rank();
+  if (words > kWordsMax) return false;
+  uint64_t* to = words_.data() + count_;
+  *to++ = tensors.size();
   for (const DeviceTensor& one : tensors) {
-    fits = fits && add(one.address) && add(static_cast<uint64_t>(one.dtype) << 32 | one.rank());
-    for (const int64_t size : one.shape) fits = fits && add(static_cast<uint64_t>(size));
-    for (const int64_t stride : one.strides) fits = fits && add(static_cast<uint64_t>(stride));
+    *to++ = one.address;
+    *to++ = static_cast<uint64_t>(one.dtype) << 32 | one.rank();
+    for (const int64_t size : one.shape) *to++ = static_cast<uint64_t>(size);
+    for (const int64_t stride : one.strides) *to++ = static_cast<uint64_t>(stride);
   }
-  return fits;
+  count_ = words;
+  return true;
 }
 
 bool CallKey::add(std::span<const std::byte> bytes) {
@@ -30,15 +36,15 @@ RecentCalls& RecentCalls::of_this_thread() {
   return calls;
 }
 
-const DecidedCall* RecentCalls::find(const CallKey& key) const {
+DecidedCall* RecentCalls::find(const CallKey& key) {
   if (places_.empty()) return nullptr;
-  const std::unique_ptr<Place>& place = places_[key.hash() % kPlaces];
+  const std::unique_ptr<Place>& place = places_[key.place(kPlaces)];
   return place != nullptr && place->key == key ? &place->call : nullptr;
 }
 
 void RecentCalls::keep(const CallKey& key, DecidedCall call) {
   if (places_.empty()) places_.resize(kPlaces);
-  places_[key.hash() % kPlaces] = std::make_unique<Place>(Place{key, std::move(call)});
+  places_[key.place(kPlaces)] = std::make_unique<Place>(Place{key, std::move(call)});
 }
 
 }  // namespace gpuemu

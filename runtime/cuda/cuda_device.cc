@@ -20,8 +20,6 @@ constexpr size_t kJitLogBytes = 16384;
 /// Kernels shorter than this are waited for without sleeping.
 constexpr std::chrono::milliseconds kSpinTime{1};
 constexpr std::chrono::microseconds kSleepTime{50};
-/// Larger dynamic shared memory requires opt-in.
-constexpr uint32_t kSharedWithoutOptin = 49152;
 
 struct Fault {
   int code;

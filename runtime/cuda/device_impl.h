@@ -19,6 +19,9 @@ namespace gpuemu::cuda {
 
 class CudaStreams;
 
+/// Larger dynamic shared memory requires opt-in.
+inline constexpr uint32_t kSharedWithoutOptin = 49152;
+
 class CudaDevice final : public Device {
  public:
   /// `context` is the retained primary context of `device`; it is released with this object.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "common/base/limits.h"
@@ -48,10 +49,6 @@ Status CudaStreams::forget_handle(Handles& handles, uint64_t handle, const char*
   return {};
 }
 
-bool CudaStreams::is_stream(StreamId stream) const {
-  return stream == kDefaultStream || stream == kPerThreadStream || streams_.contains(stream);
-}
-
 Result<Stream> CudaStreams::use(StreamId stream) {
   if (stream == kDefaultStream || stream == kPerThreadStream) {
     GPUEMU_TRY(device_.ready());
@@ -92,16 +89,14 @@ Status CudaStreams::free_stream(StreamId stream) {
                  stream);
   }
   GPUEMU_TRY(forget_handle(streams_, stream, "stream"));
-  {
-    const std::lock_guard lock(last_mutex_);
-    last_.erase(stream);
-  }
+  ++generation_;
   {
     const std::lock_guard lock(order_mutex_);
     orders_.erase(reinterpret_cast<Stream>(stream));
   }
   {
     const std::lock_guard lock(mutex_);
+    last_.erase(stream);
     if (foreign_.erase(stream) != 0) return {};
   }
   return device_.check(driver_.cuStreamDestroy_v2(reinterpret_cast<Stream>(stream)),
@@ -110,16 +105,25 @@ Status CudaStreams::free_stream(StreamId stream) {
 
 Status CudaStreams::waited(int code, StreamId stream) {
   if (code == kSuccess) return {};
-  const std::lock_guard lock(last_mutex_);
-  const auto last = last_.find(stream);
-  const std::string entry = last == last_.end() ? "" : last->second.function->entry.info.name;
+  std::optional<LaunchShape> shape;
+  std::string entry;
+  if (const std::shared_ptr<Last> last = last_of(stream)) {
+    const std::lock_guard lock(last->mutex);
+    if (last->function != nullptr) {
+      shape = last->shape;
+      entry = last->function->entry.info.name;
+    }
+  }
   const auto finding = device_.lose(code, entry);
   if (!finding) return device_.check(code, "waiting");
-  if (findings_.size() < kFindingsMax) findings_.push_back(*finding);
-  if (last == last_.end()) {
+  {
+    const std::lock_guard lock(findings_mutex_);
+    if (findings_.size() < kFindingsMax) findings_.push_back(*finding);
+  }
+  if (!shape) {
     return error(ErrorCode::Launch, "a kernel of another stream ended with {}", finding->message);
   }
-  return launch_error(last->second.shape, *finding);
+  return launch_error(*shape, *finding);
 }
 
 Status CudaStreams::synchronize(StreamId stream) {
@@ -132,7 +136,7 @@ Status CudaStreams::synchronize_all() {
   const int code = driver_.cuCtxSynchronize();
   StreamId any = kDefaultStream;
   {
-    const std::lock_guard lock(last_mutex_);
+    const std::shared_lock lock(mutex_);
     if (!last_.contains(any) && !last_.empty()) any = last_.begin()->first;
   }
   return waited(code, any);
@@ -264,49 +268,95 @@ Result<FunctionId> CudaStreams::function(ModuleId module, const std::string& ent
 
 void CudaStreams::forget(ModuleId module) {
   const std::lock_guard lock(mutex_);
+  ++generation_;
   std::erase_if(functions_, [&](const auto& pair) { return pair.second->module == module; });
 }
 
-Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
-  std::shared_ptr<const Known> known;
-  bool is_known = false;
+Result<CudaStreams::Memo> CudaStreams::checked(StreamId stream, const StreamLaunch& launch) {
+  Memo made;
+  made.generation = generation_;  // Before the look-ups, whose results a change makes invalid.
+  made.stream = stream;
+  GPUEMU_TRY(use(stream));
   {
     const std::shared_lock lock(mutex_);
-    is_known = is_stream(stream);
     const auto found = functions_.find(launch.function);
-    if (found != functions_.end()) known = found->second;
+    if (found != functions_.end()) made.function = found->second;
+    const auto last = last_.find(stream);
+    if (last != last_.end()) made.last = last->second;
   }
-  if (!is_known) GPUEMU_TRY(use(stream));
-  GPUEMU_TRY(device_.ready());
-  const auto handle = reinterpret_cast<Stream>(stream);
-  if (known == nullptr) {
+  if (made.function == nullptr) {
     return error(ErrorCode::NotFound, "no function {}: its module is unloaded, or it never was",
                  launch.function);
   }
-  const EntryInfo& entry = known->entry.info;
+  if (made.last == nullptr) {
+    const std::lock_guard lock(mutex_);
+    made.last = last_.try_emplace(stream, std::make_shared<Last>()).first->second;
+  }
+  const EntryInfo& entry = made.function->entry.info;
   GPUEMU_TRY(check_argument_count(entry, launch.args.size()));
   GPUEMU_TRY(check_shape(entry, launch, device_.properties()));
-  std::array<void*, kArgsUsual> usual;
-  std::vector<void*> many(launch.args.size() > kArgsUsual ? launch.args.size() : 0);
-  void** arguments = many.empty() ? usual.data() : many.data();
   for (size_t i = 0; i < launch.args.size(); ++i) {
     GPUEMU_TRY(check_argument(entry, i, launch.args[i].bytes));
+  }
+  // More shared memory has to be asked for at each launch, as launches of other sizes change it.
+  KernelNode described;
+  made.is_plain = launch.dynamic_shared_bytes <= kSharedWithoutOptin &&
+                  GPUEMU_TRY(device_.is_plain(made.function->entry, launch, described));
+  return made;
+}
+
+Status CudaStreams::launch(StreamId stream, const StreamLaunch& launch) {
+  Memo* known = launch.memo == nullptr ? nullptr : static_cast<Memo*>(launch.memo->get());
+  if (known != nullptr && known->stream == stream && known->generation == generation_) {
+    GPUEMU_TRY(device_.ready());
+    return issue(*known, launch);
+  }
+  Memo made = GPUEMU_TRY(checked(stream, launch));
+  if (launch.memo == nullptr) return issue(made, launch);
+  if (known == nullptr) {
+    *launch.memo = std::make_unique<Memo>(std::move(made));
+    known = static_cast<Memo*>(launch.memo->get());
+  } else {
+    *known = std::move(made);
+  }
+  return issue(*known, launch);
+}
+
+Status CudaStreams::issue(const Memo& memo, const StreamLaunch& launch) {
+  const Known& known = *memo.function;
+  const auto handle = reinterpret_cast<Stream>(memo.stream);
+  std::array<void*, kArgsUsual> usual;
+  std::vector<void*> many;
+  if (launch.args.size() > kArgsUsual) many.resize(launch.args.size());
+  void** const arguments = many.empty() ? usual.data() : many.data();
+  for (size_t i = 0; i < launch.args.size(); ++i) {
     arguments[i] = const_cast<void*>(launch.args[i].data);  // The driver only reads it.
   }
   int code = kNotReady;
   if (is_capturing_ && !launch.accesses.empty()) {
-    code = GPUEMU_TRY(add_to_capture(handle, *known, launch, arguments));
+    code = GPUEMU_TRY(add_to_capture(handle, known, launch, arguments));
   }
-  if (code == kNotReady) {
-    code = GPUEMU_TRY(device_.launch_on(handle, known->entry, launch, arguments));
+  if (code == kNotReady && memo.is_plain) {
+    code = driver_.cuLaunchKernel(known.entry.handle, launch.grid.x, launch.grid.y, launch.grid.z,
+                                  launch.block.x, launch.block.y, launch.block.z,
+                                  launch.dynamic_shared_bytes, handle, arguments, nullptr);
+  } else if (code == kNotReady) {
+    code = GPUEMU_TRY(device_.launch_on(handle, known.entry, launch, arguments));
   }
-  GPUEMU_TRY(CudaDevice::refusal(code, entry.name, launch));
-  GPUEMU_TRY(device_.check(code, "launching"));
-  const std::lock_guard lock(last_mutex_);
-  Last& last = last_[stream];
-  if (last.function != known) last.function = std::move(known);
-  last.shape = launch;
+  if (code != kSuccess) {
+    GPUEMU_TRY(CudaDevice::refusal(code, known.entry.info.name, launch));
+    GPUEMU_TRY(device_.check(code, "launching"));
+  }
+  const std::lock_guard lock(memo.last->mutex);
+  if (memo.last->function != memo.function) memo.last->function = memo.function;
+  memo.last->shape = launch;
   return {};
+}
+
+std::shared_ptr<CudaStreams::Last> CudaStreams::last_of(StreamId stream) {
+  const std::shared_lock lock(mutex_);
+  const auto found = last_.find(stream);
+  return found == last_.end() ? nullptr : found->second;
 }
 
 Result<int> CudaStreams::add_to_capture(Stream stream, const Known& known,
@@ -342,7 +392,7 @@ Result<int> CudaStreams::add_to_capture(Stream stream, const Known& known,
 }
 
 std::vector<DeviceFinding> CudaStreams::take_findings() {
-  const std::lock_guard lock(last_mutex_);
+  const std::lock_guard lock(findings_mutex_);
   return std::exchange(findings_, {});
 }
 

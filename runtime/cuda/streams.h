@@ -73,14 +73,22 @@ class CudaStreams final : public Streams {
   };
   /// The last launch of a stream, for messages about a fault.
   struct Last {
+    std::mutex mutex;  ///< Guards the members below.
     std::shared_ptr<const Known> function;
     LaunchShape shape;
+  };
+  /// Valid until `generation_` changes.
+  struct Memo final : LaunchMemo {
+    uint64_t generation = 0;
+    StreamId stream = 0;
+    std::shared_ptr<const Known> function;
+    std::shared_ptr<Last> last;
+    bool is_plain = false;  ///< cuLaunchKernel without attributes makes it.
   };
   using Handles = std::unordered_set<uint64_t>;
 
   /// Makes the context current and returns the handle. InvalidArgument for an unknown stream.
   Result<Stream> use(StreamId stream);
-  bool is_stream(StreamId stream) const;  ///< Requires `mutex_` to be held.
   Result<Event> use_event(EventId event);
   Status use_handle(const Handles& handles, uint64_t handle, const char* what);
   Status forget_handle(Handles& handles, uint64_t handle, const char* what);
@@ -88,6 +96,12 @@ class CudaStreams final : public Streams {
   /// if it has to be launched in the ordinary way.
   Result<int> add_to_capture(Stream stream, const Known& known, const StreamLaunch& launch,
                              void** arguments);
+  /// Looks up stream and function, and checks the launch. The context is current afterwards.
+  Result<Memo> checked(StreamId stream, const StreamLaunch& launch);
+  /// Issues a checked launch.
+  Status issue(const Memo& memo, const StreamLaunch& launch);
+  /// Returns the last launch of a stream; null if there was none.
+  std::shared_ptr<Last> last_of(StreamId stream);
   /// Returns the error of a wait. Launch for the first wait that sees a kernel's fault.
   Status waited(int code, StreamId stream);
 
@@ -101,11 +115,12 @@ class CudaStreams final : public Streams {
   std::unordered_map<FunctionId, std::shared_ptr<const Known>> functions_;
   FunctionId next_function_ = 1;
   std::vector<std::unique_ptr<std::function<void()>>> captured_calls_;
+  std::unordered_map<StreamId, std::shared_ptr<Last>> last_;
   std::atomic<bool> is_capturing_ = false;  ///< captured_ is not empty; saves launches a query.
+  std::atomic<uint64_t> generation_ = 1;    ///< Changes when a stream or a function is forgotten.
   std::mutex order_mutex_;                  ///< Guards the members below.
   std::unordered_map<Stream, CaptureOrder> orders_;
-  std::mutex last_mutex_;  ///< Guards the members below.
-  std::unordered_map<StreamId, Last> last_;
+  std::mutex findings_mutex_;  ///< Guards the member below.
   std::vector<DeviceFinding> findings_;
 };
 

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -79,6 +80,12 @@ struct TouchedMemory {
   bool operator==(const TouchedMemory&) const = default;
 };
 
+/// What a device remembers of a launch, to make it again with fewer look-ups and checks.
+class LaunchMemo {
+ public:
+  virtual ~LaunchMemo() = default;
+};
+
 /// A launch of a function that was looked up before.
 struct StreamLaunch : LaunchShape {
   FunctionId function = 0;
@@ -88,6 +95,10 @@ struct StreamLaunch : LaunchShape {
   /// with such a list does not wait for earlier launches whose memory is disjoint from its own.
   std::span<const MemoryAccess> accesses;
   bool tells_touched = false;  ///< Report the memory accessed to StreamChecks::touched.
+  /// Where the device may keep a memo of this launch, for later ones on the same device that differ
+  /// at most in the stream, the tag and the values of arguments. Not for two threads at once. Null:
+  /// none.
+  std::unique_ptr<LaunchMemo>* memo = nullptr;
 };
 
 /// How the emulator runs launches of streams, and its callbacks. Ignored on a GPU.
