@@ -113,6 +113,7 @@ TEST_F(Hostile, ADestroyedContextIsRefusedEverywhere) {
       gpuemu_profile_stop(gone, nullptr, nullptr),
       gpuemu_op_find(gone, "relu", &op),
       gpuemu_op_call(gone, &call),
+      gpuemu_op_tag(gone, 1),
       gpuemu_memory_allocate(gone, 1, &memory),
       gpuemu_memory_free(gone, memory_[0]),
       gpuemu_memory_allocate_async(gone, 1, stream_, &memory),

@@ -112,7 +112,10 @@ std::string op_json(const OpKind& op, const OpRegistry& registry) {
 
 std::string findings_json(std::span<const DeviceFinding> findings) {
   Json list = Json::array();
-  for (const DeviceFinding& one : findings) list.push_back(gpuemu::json_of(one));
+  for (const DeviceFinding& one : findings) {
+    list.push_back(gpuemu::json_of(one));
+    if (one.call != 0) list.back()["call"] = one.call;
+  }
   return text_of(list);
 }
 

@@ -8,12 +8,14 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "ops/capi/context.h"
@@ -139,6 +141,26 @@ TEST_F(OpCall, MakesCallsUpToTheFirstThatIsRefused) {
   const std::array<const gpuemu_call*, 1> none = {nullptr};
   EXPECT_EQ(gpuemu_op_calls(context_, none.data(), 1, &done), GPUEMU_INVALID_ARGUMENT);
   EXPECT_EQ(gpuemu_op_calls(nullptr, calls.data(), 1, &done), GPUEMU_INVALID_ARGUMENT);
+}
+
+TEST_F(OpCall, NumbersTheFindingsOfATaggedThread) {
+  // Nothing was written to the inputs.
+  ASSERT_EQ(gpuemu_op_tag(context_, 40), GPUEMU_OK);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  inputs_[0].data = nullptr;
+  EXPECT_NE(problem(), "") << "a refused call has no number";
+  inputs_[0] = tensor(memory_[0]);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  ASSERT_EQ(gpuemu_op_tag(context_, 0), GPUEMU_OK);
+  EXPECT_EQ(problem(GPUEMU_OK), "");
+  ASSERT_EQ(gpuemu_context_synchronize(context_), GPUEMU_OK) << gpuemu_last_error();
+  size_t bytes = 0;
+  std::string text(1 << 16, '\0');
+  ASSERT_EQ(gpuemu_findings_json(context_, text.data(), text.size(), &bytes), GPUEMU_OK);
+  const nlohmann::json findings = nlohmann::json::parse(text.substr(0, bytes - 1));
+  std::set<int> calls;
+  for (const auto& one : findings) calls.insert(one.value("call", 0));
+  EXPECT_EQ(calls, (std::set<int>{0, 40, 41})) << text;
 }
 
 TEST_F(OpCall, LooksAtTheMemoryOfTheSameCallAgain) {

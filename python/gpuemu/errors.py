@@ -192,7 +192,7 @@ class KernelError(RuntimeError):
     """A kernel did something wrong while it ran. `findings` say what, where and in which thread."""
 
     code = "Launch"  # The name of the error in the C interface.
-    op_index: int | None = None  # The op of a program that failed, if a worker found out.
+    op_index: int | None = None  # The lowered op of a program that failed, if it is known.
 
     def __init__(self, findings: list[Place]) -> None:
         from gpuemu.device.places import explain

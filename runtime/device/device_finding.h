@@ -45,6 +45,7 @@ struct DeviceFinding {
   std::string tensor;       ///< Name of the allocation; "" if there is none.
   int64_t byte_offset = 0;  ///< Offset in that allocation; can be negative or past its end.
   uint64_t count = 1;       ///< Occurrences merged into this finding (same pair of instructions).
+  uint64_t call = 0;        ///< StreamLaunch::tag of the launch; 0: none.
 };
 
 /// A store of a value that was computed from uninitialised memory.

@@ -143,14 +143,15 @@ Status EmulatorStreams::run(const Order& order) {
   config.defers_undefined = checks->defers_undefined;
   const bool tells = order.tells_touched && checks->touched &&
                      (!checks->wants_touched || checks->wants_touched(order.tag));
-  const Result<LaunchReport> ran =
+  Result<LaunchReport> ran =
       tells ? launch_and_tell(order, *checks, config) : device_.launch_now(order.module, config);
   if (!ran) {
     if (checks->failed) checks->failed(order.tag, config.entry, ran.error());
     return ran.error();
   }
-  const LaunchReport& report = *ran;
+  LaunchReport& report = *ran;
   if (checks->observer) checks->observer(order.tag, config.entry, report);
+  for (DeviceFinding& finding : report.findings) finding.call = order.tag;
   const auto fault = std::ranges::find_if(report.findings, is_fault);
   {
     const std::lock_guard lock(checks_mutex_);

@@ -226,25 +226,30 @@ def test_a_fault_of_other_work_is_not_told_with_an_op_whose_name_begins_its_entr
         w.numpy()
 
 
-def test_what_other_threads_find_while_a_fault_is_named_is_kept(on_the_emulator, monkeypatch):
-    run, x = LocalPlace.run, program.ones(10)
-
-    def find():
-        issue_fault(on_the_emulator, "elsewhere")
-        with pytest.raises(gpuemu.KernelError):
-            on_the_emulator.synchronize()
-
-    def beside(place, *arguments):
-        if arguments[-1] is not None:  # The run that looks for the op.
-            thread = threading.Thread(target=find)
-            thread.start()
-            thread.join()
-        return run(place, *arguments)
-
-    monkeypatch.setattr(LocalPlace, "run", beside)
-    with runtime.register_kernel(**FAULTY, priority=8), pytest.raises(gpuemu.KernelError, match="^op 0, gelu, "):
-        program.gelu(x).numpy()
+def test_a_fault_is_told_with_its_op_beside_one_of_another_thread(on_the_emulator):
+    with runtime.register_kernel(**FAULTY, priority=8):
+        y = program.gelu(program.ones(10))
+        program.flush()
+    thread = threading.Thread(target=issue_fault, args=(on_the_emulator, "elsewhere"))
+    thread.start()
+    thread.join()
+    with pytest.raises(gpuemu.KernelError, match=r"^op 0, gelu, written at .*test_program_lazy\.py:\d+: "):
+        y.numpy()
+    on_the_emulator.synchronize()
     assert {one.entry for one in on_the_emulator.findings()} == {"unguarded", "elsewhere"}
+
+
+def test_a_fault_that_depends_on_values_which_are_gone_is_told_with_its_op(on_the_emulator):
+    source = 'extern "C" __global__ void pick(const float* x, float* y) { int i = threadIdx.x; if (i < 10) y[i] = x[(int)x[i]]; }'
+    pick = {**FAULTY, "name": "pick", "source": source, "launches": [runtime.Launch("pick", 1, 64, ["x", "y"])]}
+    w = program.full((10,), 1000.0)
+    with runtime.register_kernel(**pick, priority=8):
+        y = program.gelu(w)
+        program.flush()
+        w.assign(w * 0.0)
+        program.flush()
+    with pytest.raises(gpuemu.KernelError, match="^op 0, gelu, "):
+        y.numpy()
 
 
 def test_naming_a_fault_keeps_no_memory(on_the_emulator):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass
 class Place:
     """A fault inside a kernel and its location. `file` and `line` are those of the source, "" and 0 without line information.
 
-    A note explains another finding or a value and is not a fault itself.
+    A note explains another finding or a value and is not a fault itself. `call`: the number of the op call, if it has one.
     """
 
     kind: str = ""
@@ -29,6 +29,7 @@ class Place:
     byte_offset: int = 0
     count: int = 1
     is_note: bool = False
+    call: int = field(default=0, repr=False, compare=False)
 
 
 def explain(places: Sequence[Place]) -> str:

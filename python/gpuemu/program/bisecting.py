@@ -15,12 +15,13 @@ import gpuemu.program.judging as judging
 import gpuemu.program.ops.primitives as primitives
 import gpuemu.program.reproducer as reproducer
 from gpuemu.check.tolerances import ToleranceConfig
-from gpuemu.program.executor import Executor, told
+from gpuemu.program.executor import Executor
 from gpuemu.program.judging import Judgement
 from gpuemu.program.other_library import OtherLibrary
 from gpuemu.program.report import ProgramFinding
 from gpuemu.program.reproducer import STORED, WrongOp
 from gpuemu.program.specs import wide
+from gpuemu.runtime.issuers import told
 from gpuemu.tensors import Array
 
 

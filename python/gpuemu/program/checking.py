@@ -18,12 +18,13 @@ import gpuemu.program.shadow as shadow
 import gpuemu.program.storing as storing
 from gpuemu.errors import DeviceError, DeviceLostError, KernelError
 from gpuemu.program.errors import BindError
-from gpuemu.program.executor import Executor, Replay, insist_on_names, told
+from gpuemu.program.executor import Executor, Replay, insist_on_names
 from gpuemu.program.judging import Judgement
 from gpuemu.program.other_library import OtherLibrary, ProcessEnded
 from gpuemu.program.reproducer import WrongOp
 from gpuemu.program.report import REPLAY_DIFFERS, CheckedOp, ProgramFinding, ProgramReport, of_places
 from gpuemu.program.specs import wide
+from gpuemu.runtime.issuers import told
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.tensors import Array
 

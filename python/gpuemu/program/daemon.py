@@ -22,10 +22,10 @@ from gpuemu.client.connection import default_socket
 from gpuemu.client.network import NetworkAddress, NetworkConnection
 from gpuemu.errors import DeviceError
 from gpuemu.program.errors import BackendError
-from gpuemu.program.executor import told
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.values import GraphData
 from gpuemu.program.workers import Connection, Held, Program, WorkerPlace
+from gpuemu.runtime.issuers import told
 from gpuemu.tensors import Array
 
 LEASE_MS = 24 * 60 * 60 * 1000  # A program may do other work for this long.

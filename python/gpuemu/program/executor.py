@@ -6,16 +6,17 @@ import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from gpuemu import runtime
-from gpuemu.errors import DeviceError, KernelError
+from gpuemu.errors import DeviceError
 import gpuemu.program.ops.primitives as primitives
 from gpuemu.program.errors import BindError
 from gpuemu.program.ir import IRGraph
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.specs import as_stored, text
 from gpuemu.program.storage import Storage
+from gpuemu.runtime.issuers import Issuer, told
 from gpuemu.runtime.tensors import Tensor, address_range
 from gpuemu.tensors import Array
 
@@ -30,16 +31,6 @@ class PackedCall(NamedTuple):
     outputs: tuple[Tensor, ...]
     schema_id: int
     attrs: bytes
-
-
-E = TypeVar("E", DeviceError, KernelError)
-
-
-def told(problem: E, one: Mapping[str, Any], index: int, where: str) -> E:
-    """Adds to the error the op that raised it and the line that wrote the op."""
-    said = f"op {index}, {one['op']}" + (f", written at {where}" if where else "")
-    problem.args = (f"{said}: {problem.args[0] if problem.args else ''}", *problem.args[1:])
-    return problem
 
 
 def insist_on_names(inputs: Any) -> None:
@@ -68,6 +59,7 @@ class Executor:
         self._device = device if device is not None else runtime.current_device()
         self._policy, self._lock = policy, threading.RLock()
         self._where = [graph.nodes[one["node"]].where for one in self._lowered]
+        self._issuer = Issuer(self._device, self._lowered, graph.nodes)
         constants = {**graph.constants, **graph.lowered_constants}
         self._storage = Storage(self._plan, self._device, constants)
         values = (*graph.values, *graph.lowered_values)  # Lowering with passes may add metas.
@@ -217,7 +209,7 @@ class Executor:
             raise BindError(f"{names}: never set nor bound; give inputs, set() or bind()")
 
     def _issue(self, stream: Any) -> None:
-        with self._with_policy():
+        with self._with_policy(), self._issuer:
             index, device, op_call = 0, self._device, runtime.op_call
             try:
                 for op, inputs, outputs, schema, attrs in self._arguments or self._prepared():

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from gpuemu import runtime
-from gpuemu.errors import DeviceError, KernelError
+from gpuemu.errors import DeviceError
 import gpuemu.program.ops.primitives as primitives
 import gpuemu.runtime.registrations as registrations
-from gpuemu.program.executor import told
-from gpuemu.program.faults import LastRun
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.storage import Storage
 from gpuemu.program.values import GraphData
+from gpuemu.runtime.issuers import Issuer, told
 from gpuemu.runtime.memory import Block, device_memory
 from gpuemu.runtime.prepared import PreparedCalls
 from gpuemu.runtime.tensors import Layout
@@ -44,6 +43,7 @@ class LocalProgram:
         self.views = [vid for vid in graph.outputs.values() if vid not in self.outputs]
         self.prepared: PreparedCalls | None = None
         self.layouts: list[Layout] = []  # Of outputs.
+        self.issuer = Issuer(device, lowered, graph.nodes)
         self.fixed = list({id(one._memory): one._memory._block for one in self.storage.roots.values()}.values())
 
     def prepare(self, lowered: list[dict[str, Any]], device: runtime.Device, plan: BindingPlan) -> None:
@@ -64,7 +64,6 @@ class LocalPlace(Place):
     def __init__(self, backend: str, device: Any, arch: str | None) -> None:
         self.device = device if isinstance(device, runtime.Device) else runtime.Device(backend, device, arch=arch)
         self.name = self.device.name
-        self._last: LastRun | None = None
         self._numbers: tuple[dict[Any, Lazy], dict[Any, Lazy]] = {}, {}  # Current numbers, and those used before the last run.
 
     @property
@@ -78,9 +77,6 @@ class LocalPlace(Place):
     def get(self, held: Any) -> Array:
         made: Array = held.layout.numpy(held) if type(held) is Block else held.numpy()
         return made
-
-    def named(self, problem: KernelError) -> KernelError:
-        return problem if self._last is None or not self.device.is_emulator else self._last.named(self, problem)
 
     def number(self, value: Any, dtype: str, make: Callable[[], Any]) -> Any:
         """Keeps a number on the device until a run did not use it: the steps of a loop use the same numbers."""
@@ -97,7 +93,6 @@ class LocalPlace(Place):
     def run(self, program: LocalProgram, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
             each: Callable[[int], None] | None) -> Mapping[int, Any]:  # fmt: skip
         self._numbers = {}, self._numbers[0]
-        self._last = LastRun(program, graph, lowered, plan, sources)
         stream = self.device.current_stream()
         if program.prepared is not None and each is None and stream._graph is None:
             return self._repeat(program, graph, lowered, plan, sources, stream)
@@ -107,10 +102,11 @@ class LocalPlace(Place):
         for vid in program.outputs:
             storage.allocate(vid)
         try:
-            for index, one in enumerate(lowered):
-                if each is not None:
-                    each(index)
-                self._call(one, index, storage, program.packed[index], graph)
+            with program.issuer:
+                for index, one in enumerate(lowered):
+                    if each is not None:
+                        each(index)
+                    self._call(one, index, storage, program.packed[index], graph)
             if stream._graph is None:
                 program.prepare(lowered, self.device, plan)
             return {vid: storage.tensor(vid) for vid in graph.outputs.values()}
@@ -132,7 +128,8 @@ class LocalPlace(Place):
         fresh = self.device._blocks(program.layouts, stream)
         for vid, block in zip(program.outputs, fresh):
             addresses[vid] = block.address
-        failed, problem = program.prepared.issue(addresses, blocks, stream)
+        with program.issuer:
+            failed, problem = program.prepared.issue(addresses, blocks, stream)
         if problem is not None:
             if failed < 0 or not isinstance(problem, DeviceError):
                 raise problem

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from gpuemu.errors import KernelError
 import gpuemu.program.host as host
 from gpuemu.program.errors import BackendError
 from gpuemu.program.plan import BindingPlan
@@ -39,10 +38,6 @@ class Place:
             each: Callable[[int], None] | None) -> Mapping[int, Any]:  # fmt: skip
         """Returns the outputs of the graph, by vid."""
         raise NotImplementedError
-
-    def named(self, problem: KernelError) -> KernelError:
-        """Adds to a fault raised by get() the op of the last run that caused it. REQUIRES: the lock of tapes is held."""
-        return problem
 
     def close(self) -> None:
         """Releases the values of the place."""

@@ -412,11 +412,7 @@ def graph_of(calls: Sequence[Call], leaves: Sequence[Lazy], targets: Iterable[La
 def held_array(lazy: Lazy) -> Array:
     """Returns a copy of the content, computing it if needed."""
     TAPE.execute(lazy)
-    try:
-        return lazy.place.get(lazy.held)
-    except KernelError as problem:
-        with LOCK:
-            raise lazy.place.named(problem) from None
+    return lazy.place.get(lazy.held)
 
 
 __all__ = ["LOCK", "TAPE", "Call", "Lazy", "Run", "Tape", "graph_of", "held_array", "leaves_of", "needed", "write_calls"]

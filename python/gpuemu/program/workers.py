@@ -18,11 +18,11 @@ import gpuemu
 import gpuemu.errors
 import gpuemu.runtime.errors as errors
 import gpuemu.runtime.registrations as registrations
-from gpuemu.program.executor import told
 from gpuemu.program.places import Place
 from gpuemu.program.plan import BindingPlan
 from gpuemu.program.tape import TAPE
 from gpuemu.program.values import GraphData
+from gpuemu.runtime.issuers import told
 from gpuemu.tensors import Array
 
 MAIN = "gpuemu.program.worker_main"

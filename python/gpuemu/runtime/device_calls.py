@@ -6,11 +6,12 @@ import contextlib
 import ctypes
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from gpuemu.device.places import Place
 import gpuemu.runtime.errors as errors
+import gpuemu.runtime.issuers as issuers
 import gpuemu.runtime.library as library
 import gpuemu.runtime.structs as structs
 from gpuemu.runtime.streams import Stream
@@ -28,7 +29,6 @@ class DeviceCalls(library.Unique):
         self._context, self._library, self.name = context, context.library, context.name
         self._lock = threading.RLock()
         self._told: list[Place] = []  # Returned by the next findings(). Guarded by _lock.
-        self._hides_of = 0  # The thread whose waits keep no findings. Guarded by _lock.
         self._captures = 0  # Number of current captures. Guarded by _lock.
         self._ops: dict[str, int] = {}
 
@@ -122,7 +122,7 @@ class DeviceCalls(library.Unique):
             faults = [Place(kind="fault", message=said)]
             self._keep(faults)
         if faults:
-            raise errors.of_faults(faults)
+            raise issuers.named(errors.of_faults(faults), [one.call for one in faults])
 
     def _take_findings(self) -> list[Place]:
         text = self._text("gpuemu_findings_json") if self.is_emulator else "[]"
@@ -135,20 +135,7 @@ class DeviceCalls(library.Unique):
     def _keep(self, found: list[Place]) -> None:
         """Keeps findings for findings()."""
         with self._lock:
-            if self._hides_of != threading.get_ident():
-                self._told = (self._told + found)[:FINDINGS_MAX]
-
-    @contextlib.contextmanager
-    def _hiding_findings(self) -> Iterator[None]:
-        """While it is entered, waits of this thread raise what they find, but do not keep it for findings(). One thread at a
-        time."""
-        with self._lock:
-            self._hides_of = threading.get_ident()
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._hides_of = 0
+            self._told = (self._told + found)[:FINDINGS_MAX]
 
     def _drop_capture(self, stream: int, graph: ctypes.c_uint64) -> None:
         """Ends the capture of a stream, if there is one, and destroys its graph, which may already be here."""

@@ -87,12 +87,9 @@ def of_code(number: int, message: str) -> DeviceError:
     return kind(message)
 
 
-def of_faults(places: list[Place]) -> Exception:
+def of_faults(places: list[Place]) -> DeviceTimeoutError | KernelError:
     """Returns the exception of a wait that found these faults of kernels."""
-    if places[0].kind == "timeout":
-        return DeviceTimeoutError(places[0].message)
-    raised = KernelError(places)
-    return raised
+    return DeviceTimeoutError(places[0].message) if places[0].kind == "timeout" else KernelError(places)
 
 
 def places_of(text: str) -> list[Place]:

@@ -150,6 +150,7 @@ LATER: dict[str, list[Any]] = {
     "gpuemu_op_call_exact": [pointer, ctypes.POINTER(Call), ctypes.POINTER(pointer)],
     "gpuemu_variant_source": [pointer, u32, text, *_into],
     "gpuemu_op_calls": [pointer, ctypes.POINTER(pointer), u32, ctypes.POINTER(u32)],
+    "gpuemu_op_tag": [pointer, u64],
 }  # fmt: skip
 RESULTS = {"gpuemu_abi_version": u32, "gpuemu_last_error": text, "gpuemu_version": text, "gpuemu_context_destroy": None,
            "gpuemu_range_begin": None, "gpuemu_range_end": None, "gpuemu_op_count": u32, "gpuemu_op_name": text}  # fmt: skip
