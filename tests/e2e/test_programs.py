@@ -1,4 +1,5 @@
 """gpuemu.program on the emulator, with the real library: lazy tensors, executors, replays, checks."""
+import gc
 import json
 import os
 import pathlib
@@ -283,6 +284,41 @@ def test_threads_run_executors_side_by_side(device):
         executor.run({**data, "scalars": program.adam_scalars(step, 1e-2)})
     expected = state(executor)
     assert len(made) == 4 and all(one == expected for one in made)
+
+
+def test_eight_threads_take_2000_steps_on_one_device_and_leave_nothing(device):
+    made, wrong = [], []
+
+    def work(number, steps):
+        try:
+            executor, data = started(device)
+            with device.stream() as stream:
+                replay = executor.capture() if number % 2 else None
+                for step in range(1, steps + 1):
+                    (replay.launch if replay else executor.run)({**data, "scalars": program.adam_scalars(step, 1e-2)})
+                    if step % 50 == 0:
+                        stream.synchronize()
+                made.append(state(executor))
+        except BaseException as problem:
+            wrong.append(problem)
+
+    def together(steps):
+        made.clear()
+        threads = [threading.Thread(target=work, args=(number, steps)) for number in range(8)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+        gc.collect()
+        statistics = device.memory_statistics()
+        return statistics.live, statistics.requested_bytes, statistics.pinned_bytes
+
+    together(10)
+    before, resident = together(10), resident_bytes()
+    after = together(250)
+    assert not wrong, wrong
+    assert len(made) == 8 and all(one == made[0] for one in made)
+    assert after == before and resident_bytes() - resident < 8 << 20
 
 
 # --- checks

@@ -24,6 +24,7 @@ def normalize(one, **options):
     (lambda one: one.empty(np.array([2.0, 3.0])), TypeError, "shape has a value of type float64, expected a tuple of int"),
     (lambda one: one.empty((2, True)), TypeError, "shape has a value of type bool"),
     (lambda one: one.empty((1 << 70, 0)), runtime.OutOfMemoryError, "has axes for 1180591620717411303424 elements"),
+    (lambda one: one.zeros(2)[np.array([True, False])], TypeError, "an index is of type ndarray, expected ints and slices"),
     (lambda one: one.default_stream.record(3), TypeError, "event is of type int, expected an Event or None"),
     (lambda one: one.default_stream.wait(runtime.Device("emulator").event()), WRONG, "the event is of emulator:0, expected one of emulator:0, the same device object"),
     (lambda one: normalize(one, attrs=b"1234", schema_id="7"), TypeError, "rmsnorm: schema_id is of type str, expected an int"),

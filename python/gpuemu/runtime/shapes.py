@@ -133,7 +133,7 @@ def indexed(shape: Sequence[int], strides: Sequence[int], index: Any) -> tuple[i
             offset += begin * strides[axis] if count else 0
             sizes.append(count)
             steps.append(step * strides[axis])
-        elif isinstance(part, bool) or not hasattr(part, "__index__"):
+        elif isinstance(part, bool) or not hasattr(part, "__index__") or getattr(part, "ndim", 0) != 0:
             raise TypeError(f"an index is of type {type(part).__name__}, expected ints and slices")
         else:
             place = part.__index__()
