@@ -149,20 +149,33 @@ int prepare(Process& driver, const Place& place, GraphExecState& exec) {
   return code;
 }
 
-/// Lets the stream wait for the events of the graph, and sets its conditions.
-int begin_launch(Process& driver, const Place& place, const GraphExecState& exec) {
+/// Lets the stream wait for the events of the graph.
+int wait_for_events(Process& driver, const Place& place, const GraphExecState& exec) {
   Streams& streams = *place.slot->streams;
-  const int waits = each_event<WaitWork>(driver, *exec.graph, [&](EventState& event) {
+  return each_event<WaitWork>(driver, *exec.graph, [&](EventState& event) {
     driver.races.waits(line_of(place), event.id);
     return code_of(streams.wait_event(place.stream, event.id));
   });
-  return waits == CUDA_SUCCESS ? set_conditions(place, *exec.graph) : waits;
+}
+
+/// Waits for the work before a graph whose conditions the host has to set and read. The graph stays
+/// unlocked meanwhile: that work may be a host function that waits for another thread's call.
+int wait_before_conditions(const Place& place, GraphExecState& exec) {
+  if (!any_node(*exec.graph, is_step)) return CUDA_SUCCESS;
+  graphs_mutex().unlock();
+  exec.use.unlock();
+  const Status done = place.slot->streams->synchronize(place.stream);
+  exec.use.lock();
+  graphs_mutex().lock();
+  return code_of(done);
 }
 
 int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
+  if (const int code = wait_for_events(driver, place, exec); code != CUDA_SUCCESS) return code;
+  if (const int code = wait_before_conditions(place, exec); code != CUDA_SUCCESS) return code;
   if (const int code = prepare(driver, place, exec); code != CUDA_SUCCESS) return code;
   const auto conditions = lock_conditions(*exec.graph);
-  if (const int code = begin_launch(driver, place, exec); code != CUDA_SUCCESS) {
+  if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) {
     if (uses_memory(*exec.graph)) {
       take_back_memory(driver, exec);
       drop_steps(driver, exec);  // They were made for memory that is gone.
