@@ -186,6 +186,19 @@ def test_a_graph_keeps_what_it_uses(device):
     assert y.numpy().tolist() == [0, 0]
 
 
+def test_memory_of_a_graph_was_used_last_by_the_stream_that_launched_it_last(device):
+    x, y = device.tensor(np.ones(8, np.float32)), device.zeros(8)
+    with runtime.Graph(device) as graph:
+        runtime.op_call("relu", [x], [y])
+    streams = [device.stream(), device.stream()]
+    for stream in (*streams, *streams, streams[1]):
+        graph.launch(stream)
+        assert {one._memory._block.last_stream() for one in (x, y)} == {stream}
+    runtime.op_call("relu", [x], [device.empty(8)], stream=streams[0])
+    graph.launch(streams[1])
+    assert x._memory._block.last_stream() is streams[1] and x.numpy().tolist() == [1] * 8
+
+
 def test_a_graph_gives_its_workspaces_back(device):
     x, loss = runtime.zeros(1 << 16), runtime.empty(())
     device.synchronize()

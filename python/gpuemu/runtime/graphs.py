@@ -40,6 +40,7 @@ class Graph(library.Unique):
         self._handle, self._nodes = 0, 0
         self._kept: dict[int, tuple[Memory, Block]] = {}
         self._held: list[Any] = []
+        self._noted: tuple[Any, int] | None = None  # The stream and Device._uses of a launch after which its memory needed no note.
 
     @property
     def device(self) -> Device:
@@ -107,8 +108,13 @@ class Graph(library.Unique):
             raise errors.InvalidArgumentError(f"{self.name} is empty: nothing was issued to its stream between begin() and end()")
         chosen = self._device._stream(stream)
         self._device._check_using([self, chosen], self._device._check, "gpuemu_graph_launch", self._handle, chosen._live())
-        for _, block in self._kept.values():
+        uses = self._device._uses
+        if self._noted == (chosen, uses):
+            return
+        changed = [block for _, block in self._kept.values() if block.last is not chosen or block.mark is not None]
+        for block in changed:
             block.used_by(chosen)
+        self._noted = None if changed else (chosen, uses)
 
     def close(self) -> None:
         """Frees the graph and its workspaces; launched work still completes. May be called twice."""
