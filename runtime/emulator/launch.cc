@@ -321,8 +321,8 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     const std::lock_guard layout(layout_);
     GPUEMU_TRY(memory_.free(run.inputs.workspace));
   }
-  if (!worked) return worked.error();
   if (races) memory_.segments = races->next();
+  if (!worked) return worked.error();
   LaunchReport report = report_of(run, found);
   report.blocks_met = !entry.cooperative && schedule.blocks_met();
   report.shadow = observers.shadow_report();

@@ -40,6 +40,7 @@ struct Allocation : AllocationBounds {
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
   /// The last write and read of each 4-byte word, for the race detector; null until it runs.
   std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
+  uint64_t history_words = 0;  ///< Words that these have room for.
 
   bool contains(uint64_t address, uint64_t size) const {
     return address >= base && size <= bytes && address - base <= bytes - size;

@@ -26,6 +26,10 @@ constexpr std::byte kPoison{0xfb};
 /// Limit of ranges that undefined_in() returns: a column of a matrix has one per row.
 constexpr size_t kUndefinedMax = 4096;
 constexpr std::string_view kHost = "what the host has left";
+/// Race histories that are kept for later allocations: those of small cases, which are launched
+/// often. Clearing new ones takes as long as a small launch.
+constexpr uint64_t kHistoryWordsKept = uint64_t{64} << 10;
+constexpr size_t kHistoriesKept = 32;
 /// For allocations from this size on, check that the host has as much memory left: if it runs out,
 /// the kernel's out-of-memory killer ends processes.
 constexpr uint64_t kLookBytes = uint64_t{256} << 20;
@@ -77,7 +81,10 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   } else if ((kind == Kind::Host && is_sparse(bytes)) || red_zone_ > kRedZone) {
     allocation->storage = {map_sparse(total), unmap_sparse};
   } else {
-    allocation->storage.reset(static_cast<std::byte*>(std::calloc(total, 1)));
+    // A buffer is poisoned below, so that only its red zones are cleared.
+    auto* const made =
+        static_cast<std::byte*>(tracked ? std::malloc(total) : std::calloc(total, 1));
+    allocation->storage.reset(made);
   }
   if (!allocation->storage) return out(kHost);
   const auto start = reinterpret_cast<uint64_t>(allocation->storage.get());
@@ -95,6 +102,11 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
       return out(kHost);
     }
     std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+    if (fenced == nullptr && red_zone_ <= kRedZone) {
+      const uint64_t end = allocation->base + bytes;
+      std::memset(reinterpret_cast<void*>(start), 0, allocation->base - start);
+      std::memset(reinterpret_cast<void*>(end), 0, start + total - end);
+    }
   }
   const uint64_t base = allocation->base;
   allocation->counted = counted;
@@ -124,8 +136,37 @@ Status Memory::free(uint64_t address) {
   std::unique_ptr<Allocation> gone = std::move(found->second);
   changes();
   by_base_.erase(found);
+  keep_history(*gone);
   if (freed_kept_ != 0 && is_buffer) keep_freed(std::move(gone));
   return ok_status();
+}
+
+void Memory::keep_history(Allocation& gone) {
+  if (gone.last_writes == nullptr || gone.history_words > kHistoryWordsKept) return;
+  if (histories_.size() == kHistoriesKept) histories_.erase(histories_.begin());
+  histories_.push_back(
+      {std::move(gone.last_writes), std::move(gone.last_reads), gone.history_words});
+}
+
+/// Gives an allocation a history: a kept one that has room and is not much larger, else a new one.
+/// None if there is no memory.
+void Memory::give_history(Allocation& to, uint64_t words) {
+  constexpr uint64_t kMuchLarger = 4;
+  const auto kept = std::ranges::find_if(histories_, [&](const History& one) {
+    return one.words >= words && one.words <= kMuchLarger * words;
+  });
+  if (kept != histories_.end()) {
+    to.last_writes = std::move(kept->writes);
+    to.last_reads = std::move(kept->reads);
+    to.history_words = kept->words;
+    histories_.erase(kept);
+    return;
+  }
+  // Untouched pages take no memory.
+  to.last_writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+  to.last_reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+  if (to.last_reads == nullptr) to.last_writes.reset();
+  to.history_words = words;
 }
 
 void Memory::keep_freed(std::unique_ptr<Allocation> gone) {
@@ -376,6 +417,7 @@ void Memory::keep_histories() {
       allocation->last_writes.reset();
       allocation->last_reads.reset();
     }
+    histories_.clear();
     segments = 1;
     has_histories_ = false;
   }
@@ -385,11 +427,7 @@ void Memory::keep_histories() {
     const uint64_t words = allocation->word_count();
     used += words * 2 * sizeof(uint64_t);
     if (used > kRaceHistoryBytesMax) return;
-    if (allocation->last_writes != nullptr) continue;
-    // Untouched pages take no memory.
-    allocation->last_writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
-    allocation->last_reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
-    if (allocation->last_reads == nullptr) allocation->last_writes.reset();
+    if (allocation->last_writes == nullptr) give_history(*allocation, words);
   }
 }
 

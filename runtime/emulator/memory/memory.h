@@ -109,6 +109,8 @@ class Memory {
   /// Called before the allocations change, and when one is no longer defined as a whole.
   void changes() { has_histories_ = has_unsettled_ = false; }
   void keep_freed(std::unique_ptr<Allocation> gone);
+  void keep_history(Allocation& gone);
+  void give_history(Allocation& to, uint64_t words);
   void forget_freed(uint64_t bytes_max);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
   void written(Allocation& allocation, uint64_t address, uint64_t bytes);
@@ -130,6 +132,13 @@ class Memory {
   const uint64_t freed_kept_;
   std::deque<std::unique_ptr<Allocation>> freed_;  ///< Oldest first.
   uint64_t freed_bytes_ = 0;
+  /// Race histories of freed allocations. Another allocation takes them as they are: all their
+  /// segments belong to earlier launches.
+  struct History {
+    std::unique_ptr<uint64_t[], Freed> writes, reads;
+    uint64_t words = 0;
+  };
+  std::vector<History> histories_;
 };
 
 }  // namespace gpuemu::emulator
