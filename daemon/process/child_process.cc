@@ -191,7 +191,7 @@ Status ChildProcess::send(std::span<const std::byte> bytes, Deadline deadline) {
 
 Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline,
                              std::chrono::microseconds busy) {
-  const auto busy_until = steady_clock::now() + busy;
+  const auto busy_until = std::min<Deadline>(steady_clock::now() + busy, deadline);
   // Received into a separate buffer: enlarging `to` for the largest message would clear that much
   // memory for each small one.
   std::array<std::byte, kReceivedAtOnce> piece;

@@ -1,27 +1,36 @@
-"""The memory that daemon, worker and reference process share."""
+"""The memories that daemon, worker and reference process share: one for each case that may wait here."""
 import mmap
 import os
 
 from reference_common import ITEM_BYTES, Failure, count_of
 
-ARENA = 4  # The descriptor that the daemon leaves us.
+FIRST_ARENA = 4  # The descriptor of the first one that the daemon leaves us.
 
 
 class Arena:
-    """The memfd. Mapped anew when what is asked for lies behind what is mapped: it only ever grows."""
+    """The memfd of the current request. Mapped anew when what is asked for lies behind what is mapped: it only ever
+    grows."""
 
     def __init__(self):
-        self.map, self.bytes = None, 0
+        self.map, self.bytes, self.index, self.others = None, 0, 0, {}
+
+    def choose(self, index):
+        """Makes another one the current one."""
+        if index != self.index:
+            self.others[self.index] = self.map, self.bytes
+            self.map, self.bytes = self.others.get(index, (None, 0))
+            self.index = index
 
     def reach(self, end):
         """Maps at least up to `end`, which grows the file where it is shorter."""
         if end <= self.bytes:
             return
-        size = os.fstat(ARENA).st_size
+        descriptor = FIRST_ARENA + self.index
+        size = os.fstat(descriptor).st_size
         if end > size:
             size = (end + 0xFFFFF) & ~0xFFFFF
-            os.ftruncate(ARENA, size)
-        self.map = mmap.mmap(ARENA, size)
+            os.ftruncate(descriptor, size)
+        self.map = mmap.mmap(descriptor, size)
         if hasattr(mmap, "MADV_DONTFORK"):
             self.map.madvise(mmap.MADV_DONTFORK)  # A script of the process form never sees it.
         self.bytes = size
@@ -29,7 +38,7 @@ class Arena:
     def check(self, offset, length):
         """That an input lies in the file. No reading makes it larger."""
         end = offset + length
-        if end > self.bytes and end > os.fstat(ARENA).st_size:
+        if end > self.bytes and end > os.fstat(FIRST_ARENA + self.index).st_size:
             raise Failure("InvalidArgument", f"input at {offset}+{length} lies outside the arena")
         self.reach(end)
 

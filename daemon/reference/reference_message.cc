@@ -131,9 +131,10 @@ std::string encode_request(const ReferenceRequest& request) {
   std::string line;
   line.reserve(kUsualLineBytes);
   const auto out = std::back_inserter(line);
-  fmt::format_to(
-      out, R"({{"script":{},"function":{},"process_only":{},"inputs":)", quoted(request.script),
-      quoted(request.function.empty() ? "reference" : request.function), request.process_only);
+  fmt::format_to(out, R"({{"arena":{},"script":{},"function":{},"process_only":{},"inputs":)",
+                 request.arena, quoted(request.script),
+                 quoted(request.function.empty() ? "reference" : request.function),
+                 request.process_only);
   add_tensors(request.inputs, line);
   line += R"(,"kwargs":)";
   add_object(request.kwargs, quoted, line);

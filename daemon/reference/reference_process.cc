@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <optional>
 
 #include <sys/mman.h>
@@ -32,7 +34,6 @@ constexpr size_t kLineBytesMax = size_t{4} << 20;
 /// One array of a reference: the largest tensor of 32-bit elements, widened to 64 bits.
 constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
 constexpr size_t kReceiveBytes = size_t{64} << 10;
-constexpr int kScriptDescriptor = kChildFirstInherited + 1;
 
 /// Creates the file in memory, so that tracebacks can show lines of reference_process.py.
 Result<UniqueFd> script_file() {
@@ -56,19 +57,25 @@ std::string last_lines(const std::string& text) {
 
 struct ReferenceProcess::State {
   ReferenceOptions options;
-  Arena& arena;
+  std::vector<Arena*> arenas;
   ChildProcess child;
   std::vector<std::byte> received;
-  std::optional<ReferenceRequest> in_flight;
+  std::deque<ReferenceRequest> in_flight;  ///< In the order of begin(), which is that of answers.
+  size_t sent = 0;  ///< The first so many of them went to the process that runs now.
+  std::map<uint32_t, Result<ReferenceReply>> answered;  ///< Not fetched yet, by arena.
   bool ready = false;
-  Deadline deadline;  ///< Deadline of the request in flight.
+  Deadline deadline;  ///< Deadline of the first request in flight.
   const std::atomic<bool>* cancel = nullptr;
   bool cancelled = false;
 
-  State(ReferenceOptions given, Arena& shared) : options(std::move(given)), arena(shared) {}
+  State(ReferenceOptions given, std::vector<Arena*> shared)
+      : options(std::move(given)), arenas(std::move(shared)) {}
 
   Status start();
-  Status send_request();
+  Status send_requests();
+  void start_clock();
+  void answer_first(Result<ReferenceReply> reply);
+  void answer_next();
   Result<std::string> next_line(Deadline until);
   Result<std::string> next_line_unless_cancelled(Deadline until);
   Result<ReferenceReply> wait();
@@ -84,12 +91,13 @@ Status ReferenceProcess::State::start() {
   ChildOptions wanted;
   wanted.command = {options.python.empty() ? "python3" : options.python,
                     "-u",
-                    fmt::format("/proc/self/fd/{}", kScriptDescriptor),
+                    fmt::format("/proc/self/fd/{}", kChildFirstInherited + arenas.size()),
                     std::to_string(kScriptOutputBytesMax),
                     std::to_string(kScriptErrorBytesMax),
                     std::to_string(kResultBytesMax)};
   wanted.folder = options.folder;
-  wanted.inherit = {arena.fd(), script.get()};
+  for (const Arena* arena : arenas) wanted.inherit.push_back(arena->fd());
+  wanted.inherit.push_back(script.get());
   Result<ChildProcess> started = ChildProcess::spawn(wanted);
   if (!started) {
     return error(ErrorCode::Unavailable,
@@ -105,11 +113,21 @@ void ReferenceProcess::State::discard() {
   child.kill();
   received.clear();
   ready = false;
+  sent = 0;
 }
 
-Status ReferenceProcess::State::send_request() {
-  const std::string line = encode_request(*in_flight);
-  return child.send(std::as_bytes(std::span(line)), deadline_after(kStartMilliseconds));
+/// Sends those that the process does not have yet.
+Status ReferenceProcess::State::send_requests() {
+  for (; sent < in_flight.size(); ++sent) {
+    const std::string line = encode_request(in_flight[sent]);
+    GPUEMU_TRY(child.send(std::as_bytes(std::span(line)), deadline_after(kStartMilliseconds)));
+  }
+  return ok_status();
+}
+
+/// REQUIRES: a request is in flight.
+void ReferenceProcess::State::start_clock() {
+  deadline = deadline_after(in_flight.front().timeout_ms + kGraceMilliseconds);
 }
 
 Result<std::string> ReferenceProcess::State::next_line(Deadline until) {
@@ -140,7 +158,7 @@ Result<std::string> ReferenceProcess::State::next_line_unless_cancelled(Deadline
     if (*cancel) {
       cancelled = true;
       discard();
-      return error(ErrorCode::Cancelled, "{}: cancelled while it ran", in_flight->script);
+      return error(ErrorCode::Cancelled, "{}: cancelled while it ran", in_flight.front().script);
     }
     if (std::chrono::steady_clock::now() >= until) return line;
   }
@@ -148,7 +166,7 @@ Result<std::string> ReferenceProcess::State::next_line_unless_cancelled(Deadline
 
 /// Explains to the script's author why the process ended or wrote invalid output.
 Error ReferenceProcess::State::ended(const Error& cause) {
-  const std::string script = in_flight ? in_flight->script : std::string();
+  const std::string script = in_flight.empty() ? std::string() : in_flight.front().script;
   if (cause.code == ErrorCode::Timeout) {
     const bool script_ran = ready;
     discard();
@@ -160,7 +178,7 @@ Error ReferenceProcess::State::ended(const Error& cause) {
                    last_lines(child.error_tail()));
     }
     return error(ErrorCode::Timeout, "{}: did not answer within {} ms and was killed{}", script,
-                 in_flight->timeout_ms, last_lines(child.error_tail()));
+                 in_flight.front().timeout_ms, last_lines(child.error_tail()));
   }
   if (cause.code == ErrorCode::Unavailable) child.stop(deadline_after(kEndingMilliseconds));
   const bool was_ready = ready;
@@ -183,7 +201,7 @@ Result<ReferenceReply> ReferenceProcess::State::wait() {
     Result<std::string> line = next_line_unless_cancelled(until);
     if (!line) return cancelled ? line.error() : ended(line.error());
     struct stat info{};
-    const bool known = ::fstat(arena.fd(), &info) == 0;
+    const bool known = ::fstat(arenas[in_flight.front().arena]->fd(), &info) == 0;
     auto reply = decode_line(*line, known ? static_cast<uint64_t>(info.st_size) : 0);
     if (!reply && reply.error().code == ErrorCode::Corruption) return ended(reply.error());
     if (!reply) {
@@ -192,7 +210,7 @@ Result<ReferenceReply> ReferenceProcess::State::wait() {
     }
     if (reply->has_value()) return **std::move(reply);
     ready = true;
-    deadline = deadline_after(in_flight->timeout_ms + kGraceMilliseconds);
+    start_clock();
   }
 }
 
@@ -200,47 +218,79 @@ Result<ReferenceReply> ReferenceProcess::State::wait() {
 Result<ReferenceReply> ReferenceProcess::State::in_another() {
   discard();
   GPUEMU_TRY(start());
-  deadline = deadline_after(in_flight->timeout_ms + kGraceMilliseconds);
-  if (const Status sent = send_request(); !sent) return ended(sent.error());
+  start_clock();
+  if (const Status again = send_requests(); !again) return ended(again.error());
   return wait();
 }
 
-ReferenceProcess::ReferenceProcess(ReferenceOptions options, Arena& arena)
-    : state_(std::make_unique<State>(std::move(options), arena)) {}
+/// Moves the first request in flight to the answered ones.
+void ReferenceProcess::State::answer_first(Result<ReferenceReply> reply) {
+  const ReferenceRequest& first = in_flight.front();
+  if (reply && reply->reads && options.files) options.files->add(first.script, *reply->reads);
+  answered.insert_or_assign(first.arena, std::move(reply));
+  in_flight.pop_front();
+  if (sent > 0) --sent;
+  if (!in_flight.empty()) start_clock();
+}
+
+/// Waits for the answer to the first request. REQUIRES: one is in flight.
+void ReferenceProcess::State::answer_next() {
+  if (sent == 0) {  // The process ended with an earlier request.
+    if (cancelled) {
+      return answer_first(error(ErrorCode::Cancelled, "{}: cancelled", in_flight.front().script));
+    }
+    if (const Status started = start(); !started) return answer_first(started.error());
+    if (const Status again = send_requests(); !again) return answer_first(ended(again.error()));
+    start_clock();
+  }
+  Result<ReferenceReply> reply = wait();
+  const bool outdated = !reply && reply.error().code == ErrorCode::Cancelled && !cancelled;
+  if (outdated) reply = in_another();
+  answer_first(std::move(reply));
+}
+
+ReferenceProcess::ReferenceProcess(ReferenceOptions options, std::vector<Arena*> arenas)
+    : state_(std::make_unique<State>(std::move(options), std::move(arenas))) {}
 
 ReferenceProcess::~ReferenceProcess() = default;
 
 Status ReferenceProcess::begin(ReferenceRequest request) {
-  GPUEMU_CHECK(!state_->in_flight);
-  GPUEMU_TRY(state_->start());
+  State& state = *state_;
+  GPUEMU_CHECK(request.arena < state.arenas.size());
+  if (request.memory_bytes == 0) request.memory_bytes = state.options.memory_bytes;
+  if (!state.in_flight.empty()) {
+    // If it cannot be sent, the answer to an earlier request says why, and it is sent again then.
+    const bool may_send = state.sent == state.in_flight.size();
+    state.in_flight.push_back(std::move(request));
+    if (may_send) static_cast<void>(state.send_requests());
+    return ok_status();
+  }
+  GPUEMU_TRY(state.start());
   // Output of earlier scripts does not concern this one.
-  if (state_->ready) state_->child.forget_errors();
-  if (request.memory_bytes == 0) request.memory_bytes = state_->options.memory_bytes;
-  state_->deadline = deadline_after(request.timeout_ms + kGraceMilliseconds);
-  state_->in_flight = std::move(request);
-  Status sent = state_->send_request();
-  if (!sent && sent.error().code == ErrorCode::Unavailable && state_->ready) {
+  if (state.ready) state.child.forget_errors();
+  state.in_flight.push_back(std::move(request));
+  state.start_clock();
+  Status sent = state.send_requests();
+  if (!sent && sent.error().code == ErrorCode::Unavailable && state.ready) {
     // It ended since its last answer, which is not this script's fault.
-    state_->discard();
-    sent = state_->start();
-    if (sent) sent = state_->send_request();
+    state.discard();
+    sent = state.start();
+    if (sent) sent = state.send_requests();
   }
   if (sent) return sent;
-  const Error why = state_->ended(sent.error());
-  state_->in_flight.reset();
+  const Error why = state.ended(sent.error());
+  state.in_flight.clear();
   return why;
 }
 
-Result<ReferenceReply> ReferenceProcess::finish() {
-  GPUEMU_CHECK(state_->in_flight.has_value());
-  Result<ReferenceReply> reply = state_->wait();
-  const bool outdated = !reply && reply.error().code == ErrorCode::Cancelled && !was_cancelled();
-  if (outdated) reply = state_->in_another();
-  if (reply && reply->reads && state_->options.files) {
-    state_->options.files->add(state_->in_flight->script, *reply->reads);
+Result<ReferenceReply> ReferenceProcess::finish(uint32_t arena) {
+  auto found = state_->answered.find(arena);
+  while (found == state_->answered.end()) {
+    GPUEMU_CHECK(!state_->in_flight.empty());
+    state_->answer_next();
+    found = state_->answered.find(arena);
   }
-  state_->in_flight.reset();
-  return reply;
+  return std::move(state_->answered.extract(found).mapped());
 }
 
 void ReferenceProcess::stop_when(const std::atomic<bool>* cancel) {

@@ -31,6 +31,7 @@ struct ReferenceTensor {
 };
 
 struct ReferenceRequest {
+  uint32_t arena = 0;                         ///< Offsets refer to it.
   std::string script;                         ///< Absolute path.
   std::string function;                       ///< In the script; "": reference().
   bool process_only = false;                  ///< reference_mode = "process", or an op script.
@@ -68,19 +69,23 @@ struct ReferenceReply {
 
 class ReferenceProcess {
  public:
-  /// Starts on first use. `arena` must outlive it.
-  ReferenceProcess(ReferenceOptions options, Arena& arena);
+  /// Starts on first use. Requests refer to the arenas by index; they must outlive it.
+  ReferenceProcess(ReferenceOptions options, std::vector<Arena*> arenas);
+  ReferenceProcess(ReferenceOptions options, Arena& arena)
+      : ReferenceProcess(std::move(options), std::vector<Arena*>{&arena}) {}
   ~ReferenceProcess();
   ReferenceProcess(const ReferenceProcess&) = delete;
   ReferenceProcess& operator=(const ReferenceProcess&) = delete;
 
-  /// Sends the request and returns. Requires no request in flight.
+  /// Sends the request and returns. Requests are answered in the order in which they were sent;
+  /// only one of each arena may be in flight.
   Status begin(ReferenceRequest request);
-  /// Waits for the result. Errors: Compile (the script failed: exit code, exception, invalid
-  /// output; the message contains the script and its stderr), Timeout (it took too long; its whole
-  /// process group was killed), Unavailable (no such Python, or it cannot import NumPy; the message
-  /// says what to do). The object stays usable after each.
-  Result<ReferenceReply> finish();
+  /// Waits for the result of this arena's request. Errors: Compile (the script failed: exit code,
+  /// exception, invalid output; the message contains the script and its stderr), Timeout (it took
+  /// too long; its whole process group was killed), Unavailable (no such Python, or it cannot
+  /// import NumPy; the message says what to do). The object stays usable after each, and another
+  /// process gets the requests after this one.
+  Result<ReferenceReply> finish(uint32_t arena = 0);
   /// Makes finish() return Cancelled and kills the script soon after `*cancel` becomes true. The
   /// flag must outlive its use. Null: never.
   void stop_when(const std::atomic<bool>* cancel);
@@ -91,6 +96,27 @@ class ReferenceProcess {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+/// The use of a process with one of its arenas.
+class ReferenceSeat {
+ public:
+  /// `process` must outlive it.
+  ReferenceSeat(ReferenceProcess& process, uint32_t arena) : process_(&process), arena_(arena) {}
+
+  /// As those of ReferenceProcess.
+  Status begin(ReferenceRequest request) {
+    request.arena = arena_;
+    return process_->begin(std::move(request));
+  }
+  Result<ReferenceReply> finish() { return process_->finish(arena_); }
+  void stop_when(const std::atomic<bool>* cancel) { process_->stop_when(cancel); }
+  bool was_cancelled() const { return process_->was_cancelled(); }
+  int pid() const { return process_->pid(); }
+
+ private:
+  ReferenceProcess* process_;
+  uint32_t arena_;
 };
 
 }  // namespace gpuemu

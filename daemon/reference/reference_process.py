@@ -1,6 +1,6 @@
 """The warm Python behind ReferenceProcess: computes expected outputs, one JSON line per request.
 
-Descriptor 3 is the control socket, 4 the arena. What scripts print never reaches the socket. The
+Descriptor 3 is the control socket, those from 4 on are the arenas. What scripts print never reaches the socket. The
 build puts PARTS, the sources of the other files of this folder by module name, in front of this text.
 """
 import ctypes
@@ -48,6 +48,7 @@ def limit_memory(most):
 
 def answer(request):
     limit_memory(request["memory_bytes"])
+    parts.reference_arena.arena.choose(request["arena"])
     try:
         reply = None if request["process_only"] else parts.function_form.try_function(request)
         reply = {"ok": True, **(reply or parts.process_form.run_process(request))}

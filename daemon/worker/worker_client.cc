@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <optional>
 
@@ -52,7 +53,17 @@ struct WorkerClient::State {
   std::vector<std::byte> received;
   DeviceProperties properties;
   std::map<std::string, Loaded> loaded;
-  std::optional<Deadline> in_flight;
+  /// A plan whose answer has not been received yet.
+  struct InFlight {
+    uint32_t arena = 0;
+    std::string module_key;
+    uint64_t timeout_ms = 0;
+    std::vector<std::byte> message;
+    bool sent = false;  ///< To the worker that runs now.
+  };
+  std::deque<InFlight> in_flight;  ///< In the order of begin(), which is that of the answers.
+  Deadline answer_by{};            ///< Deadline of the first of them.
+  std::map<uint32_t, Result<ExecutionReport>> answers;  ///< Not fetched yet, by arena.
   uint64_t timeout_ms = 0;
   uint64_t starts = 0;
 
@@ -70,8 +81,18 @@ struct WorkerClient::State {
   Status greet();
   Status send(const std::vector<std::byte>& message);
   Result<std::vector<std::byte>> receive(Deadline deadline);
-  /// Waits for the answer to a plan; Cancelled soon after `*cancel` became true.
+  /// Waits for the answer to the first plan; Cancelled soon after `*cancel` became true.
   Result<std::vector<std::byte>> receive_report(const std::atomic<bool>* cancel);
+  Result<ExecutionReport> read_report(const Result<std::vector<std::byte>>& message);
+  /// Moves the first plan in flight to the answered ones.
+  void answer_first(Result<ExecutionReport> report);
+  void answer_next(const std::atomic<bool>* cancel);
+  Status send_again();
+  void start_clock();
+  /// For a worker that was ended: it did not run the plans after the first one.
+  void forget_sent() {
+    for (InFlight& one : in_flight) one.sent = false;
+  }
   Result<std::vector<EntryInfo>> load(const ModuleText& module);
   /// Returns the error for the caller, after removing an unusable process.
   Error judge(const Error& cause);
@@ -156,7 +177,7 @@ Result<std::vector<std::byte>> WorkerClient::State::receive(Deadline deadline) {
 
 Result<std::vector<std::byte>> WorkerClient::State::receive_report(
     const std::atomic<bool>* cancel) {
-  const Deadline end = *in_flight;
+  const Deadline end = answer_by;
   if (cancel == nullptr) return receive(end);
   std::optional<Deadline> patience;  // Set once it was cancelled.
   for (;;) {
@@ -166,6 +187,7 @@ Result<std::vector<std::byte>> WorkerClient::State::receive_report(
     if (message || message.error().code != ErrorCode::Timeout || next == end) return message;
     if (!patience || std::chrono::steady_clock::now() < *patience) continue;
     link->kill();
+    forget_sent();
     return error(ErrorCode::Cancelled, "the worker was killed: the case was cancelled");
   }
 }
@@ -191,6 +213,9 @@ Error WorkerClient::State::judge(const Error& cause) {
     if (!tail.empty()) text = fmt::format("{}\n{}", text, std::string_view(tail).substr(cut));
     return text;
   };
+  const bool ends = cause.code == ErrorCode::Timeout || cause.code == ErrorCode::Corruption ||
+                    cause.code == ErrorCode::Unavailable;
+  if (ends) forget_sent();
   switch (cause.code) {
     case ErrorCode::Timeout:
       link->kill();
@@ -218,20 +243,21 @@ WorkerClient::WorkerClient(WorkerOptions options, std::vector<const Arena*> aren
 
 WorkerClient::~WorkerClient() {
   // A worker in the middle of a launch may take long, so only an idle one is asked to end.
-  if (!state_->in_flight) state_->link->stop(deadline_after(kEndingMilliseconds));
+  if (state_->in_flight.empty()) state_->link->stop(deadline_after(kEndingMilliseconds));
 }
 
 Result<DeviceProperties> WorkerClient::properties() {
-  GPUEMU_CHECK(!state_->in_flight);
+  GPUEMU_CHECK(state_->in_flight.empty());
   GPUEMU_TRY(state_->ensure());
   return state_->properties;
 }
 
 Result<std::vector<EntryInfo>> WorkerClient::load(const std::string& key, const std::string& name,
                                                   const std::string& ptx) {
-  GPUEMU_CHECK(!state_->in_flight);
   const auto known = state_->loaded.find(key);
   if (known != state_->loaded.end()) return known->second.entries;
+  // The answers to plans come first.
+  while (!state_->in_flight.empty()) state_->answer_next(nullptr);
   GPUEMU_TRY(state_->ensure());
   ModuleText module{key, name, ptx};
   GPUEMU_TRY(state_->make_room());
@@ -243,44 +269,111 @@ Result<std::vector<EntryInfo>> WorkerClient::load(const std::string& key, const 
 
 Status WorkerClient::begin(const ExecutionPlan& plan) { return begin(plan, encode_plan(plan)); }
 
-Status WorkerClient::begin(const ExecutionPlan& plan, const std::vector<std::byte>& message) {
-  GPUEMU_CHECK(!state_->in_flight);
+Status WorkerClient::begin(const ExecutionPlan& plan, std::vector<std::byte> message) {
+  State::InFlight begun{plan.arena, plan.module_key, plan.timeout_ms, std::move(message)};
+  if (!state_->in_flight.empty()) {
+    // If it cannot be sent, the answer to an earlier plan says why, and it is sent again then.
+    begun.sent = state_->in_flight.back().sent && state_->send(begun.message).ok();
+    state_->in_flight.push_back(std::move(begun));
+    return ok_status();
+  }
   GPUEMU_TRY(state_->ensure());
   GPUEMU_TRY(state_->have(plan.module_key));
-  Status sent = state_->send(message);
+  Status sent = state_->send(begun.message);
   if (!sent && sent.error().code == ErrorCode::Unavailable) {
     // It ended since its last answer, so it did not receive the plan.
     state_->link->kill();
     GPUEMU_TRY(state_->ensure());
     GPUEMU_TRY(state_->have(plan.module_key));
-    sent = state_->send(message);
+    sent = state_->send(begun.message);
   }
   if (!sent) return state_->judge(sent.error());
-  state_->timeout_ms = plan.timeout_ms;
-  state_->in_flight = deadline_after(plan.timeout_ms + state_->options.grace_ms);
+  begun.sent = true;
+  state_->in_flight.push_back(std::move(begun));
+  state_->start_clock();
   return ok_status();
 }
 
-Result<ExecutionReport> WorkerClient::finish(const std::atomic<bool>* cancel) {
-  GPUEMU_CHECK(state_->in_flight.has_value());
-  const Result<std::vector<std::byte>> message = state_->receive_report(cancel);
-  state_->in_flight.reset();
-  if (!message) return state_->judge(message.error());
+/// REQUIRES: a plan is in flight.
+void WorkerClient::State::start_clock() {
+  timeout_ms = in_flight.front().timeout_ms;
+  answer_by = deadline_after(timeout_ms + options.grace_ms);
+}
+
+/// The worker ended with an earlier plan: a new one gets those that were not answered.
+Status WorkerClient::State::send_again() {
+  GPUEMU_TRY(ensure());
+  GPUEMU_TRY(have(in_flight.front().module_key));
+  for (InFlight& one : in_flight) {
+    const auto known = loaded.find(one.module_key);
+    if (known == loaded.end() || known->second.start != starts) break;
+    const Status sent = send(one.message);
+    if (!sent && !in_flight.front().sent) return judge(sent.error());
+    if (!sent) break;  // The answer to the first one says why.
+    one.sent = true;
+  }
+  start_clock();
+  return ok_status();
+}
+
+Result<ExecutionReport> WorkerClient::State::read_report(
+    const Result<std::vector<std::byte>>& message) {
+  if (!message) return judge(message.error());
   ByteReader in(*message);
   const bool last =
       !message->empty() && message->front() == static_cast<std::byte>(MessageKind::LastReport);
-  const Status answered = expect(in, last ? MessageKind::LastReport : MessageKind::Report);
-  if (!answered) return state_->judge(answered.error());
+  const Status kind = expect(in, last ? MessageKind::LastReport : MessageKind::Report);
+  if (!kind) return judge(kind.error());
   Result<ExecutionReport> report = decode_report(in);
-  if (!report) return state_->judge(report.error());
-  if (last) state_->link->stop(deadline_after(kEndingMilliseconds));
+  if (!report) return judge(report.error());
+  if (last) {
+    link->stop(deadline_after(kEndingMilliseconds));
+    forget_sent();
+  }
   return report;
 }
+
+void WorkerClient::State::answer_first(Result<ExecutionReport> report) {
+  answers.insert_or_assign(in_flight.front().arena, std::move(report));
+  in_flight.pop_front();
+  if (!in_flight.empty()) start_clock();
+}
+
+/// Waits for the answer to the first plan. REQUIRES: one is in flight.
+void WorkerClient::State::answer_next(const std::atomic<bool>* cancel) {
+  if (!in_flight.front().sent) {
+    if (cancel != nullptr && *cancel) {
+      return answer_first(error(ErrorCode::Cancelled, "the case was cancelled"));
+    }
+    if (const Status sent = send_again(); !sent) return answer_first(sent.error());
+  }
+  answer_first(read_report(receive_report(cancel)));
+}
+
+Result<ExecutionReport> WorkerClient::finish(const std::atomic<bool>* cancel, uint32_t arena) {
+  auto found = state_->answers.find(arena);
+  while (found == state_->answers.end()) {
+    GPUEMU_CHECK(!state_->in_flight.empty());
+    state_->answer_next(cancel);
+    found = state_->answers.find(arena);
+  }
+  return std::move(state_->answers.extract(found).mapped());
+}
+
+void WorkerClient::look() {
+  while (!state_->in_flight.empty() && state_->in_flight.front().sent) {
+    const auto message = state_->receive(deadline_after(0));
+    if (!message) return;  // Who waits for it learns why.
+    state_->answer_first(state_->read_report(message));
+  }
+}
+
+bool WorkerClient::is_idle() const { return state_->in_flight.empty(); }
 
 bool WorkerClient::runs() { return state_->starts > 0 && state_->link->running(); }
 
 Result<std::vector<std::byte>> WorkerClient::ask(std::span<const std::byte> request) {
-  GPUEMU_CHECK(!state_->in_flight);
+  GPUEMU_CHECK(state_->in_flight.empty());
   if (!runs()) return error(ErrorCode::Unavailable, "the worker has ended");
   state_->timeout_ms = state_->options.ask_ms;
   const Status sent = state_->send(encode_tape(request));

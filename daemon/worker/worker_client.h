@@ -87,15 +87,20 @@ class WorkerClient {
   /// Returns the entries of a PTX module. Compile for text that is not valid PTX.
   Result<std::vector<EntryInfo>> load(const std::string& key, const std::string& name,
                                       const std::string& ptx);
-  /// Sends the plan and returns. Requires no plan in flight, and the module loaded with load().
+  /// Sends the plan and returns. The worker runs plans in the order in which they were sent; only
+  /// one of each arena may be in flight. Requires the module loaded with load().
   Status begin(const ExecutionPlan& plan);
   /// The same with the result of encode_plan(), for callers that encode before their turn.
-  Status begin(const ExecutionPlan& plan, const std::vector<std::byte>& message);
-  /// Waits for the answer to begin(). Errors: Unavailable if the worker ended (the next call starts
-  /// a new one and loads its plan's module again), Timeout if it did not answer within the plan's
-  /// timeout plus a grace period (it is killed), Cancelled if it did not answer soon after
+  Status begin(const ExecutionPlan& plan, std::vector<std::byte> message);
+  /// Waits for the answer to begin() of this arena. Errors: Unavailable if the worker ended (a new
+  /// one gets the plans after this one, and their modules), Timeout if it did not answer within the
+  /// plan's timeout plus a grace period (it is killed), Cancelled if it did not answer soon after
   /// `*cancel` became true (it is killed too).
-  Result<ExecutionReport> finish(const std::atomic<bool>* cancel = nullptr);
+  Result<ExecutionReport> finish(const std::atomic<bool>* cancel = nullptr, uint32_t arena = 0);
+  /// Receives the answers that have arrived, without waiting.
+  void look();
+  /// Returns whether no plan waits for its answer. finish() then returns at once.
+  bool is_idle() const;
   /// Returns the answer to a request of daemon/tapes. Unavailable once the worker is gone: its
   /// tensors are lost, and no other is started. Timeout if the request takes longer than
   /// WorkerOptions::ask_ms; the worker is then killed. Requires that it was started and no plan is

@@ -1,9 +1,11 @@
 #include "daemon/worker/worker_loop.h"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -32,20 +34,6 @@ Status send_message(int socket, const std::vector<std::byte>& message) {
   return ok_status();
 }
 
-/// Returns false at the end of the stream before the first byte.
-Result<bool> receive_exactly(int socket, std::span<std::byte> to) {
-  const size_t wanted = to.size();
-  while (!to.empty()) {
-    const ssize_t got = ::recv(socket, to.data(), to.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return error(ErrorCode::Io, "recv: {}", std::strerror(errno));
-    if (got == 0 && to.size() == wanted) return false;
-    if (got == 0) return error(ErrorCode::Corruption, "the socket closed inside a message");
-    to = to.subspan(static_cast<size_t>(got));
-  }
-  return true;
-}
-
 /// Sleeps until there is something to receive or the other side closes. A thread that sleeps in
 /// recv() instead is woken once too often: when the other side reads the previous answer.
 void wait_for_message(int socket) {
@@ -62,6 +50,58 @@ void look_for_message(int socket, std::chrono::microseconds busy) {
          std::chrono::steady_clock::now() < until) {
   }
 }
+
+/// The messages of the other side, of which several may arrive at once.
+class Messages {
+ public:
+  Messages(int socket, std::chrono::microseconds busy) : socket_(socket), busy_(busy) {}
+
+  /// Waits for the next one; nothing at the end of the stream.
+  Result<std::optional<std::vector<std::byte>>> next() {
+    for (;;) {
+      uint32_t length = 0;
+      const size_t waiting = received_.size() - taken_;
+      if (waiting >= sizeof length) {
+        std::memcpy(&length, received_.data() + taken_, sizeof length);
+        if (length > kMessageBytesMax) {
+          return error(ErrorCode::Corruption, "a message of {} bytes, the limit is {}", length,
+                       kMessageBytesMax);
+        }
+        if (waiting - sizeof length >= length) {
+          const std::byte* const begin = received_.data() + taken_ + sizeof length;
+          taken_ += sizeof length + length;
+          return std::optional(std::vector<std::byte>(begin, begin + length));
+        }
+      }
+      received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(taken_));
+      taken_ = 0;
+      if (GPUEMU_TRY(receive())) continue;
+      if (waiting == 0) return std::optional<std::vector<std::byte>>();
+      return error(ErrorCode::Corruption, "the socket closed inside a message");
+    }
+  }
+
+ private:
+  /// Returns false at the end of the stream.
+  Result<bool> receive() {
+    if (busy_.count() > 0) look_for_message(socket_, busy_);
+    wait_for_message(socket_);
+    std::array<std::byte, kReceivedAtOnce> piece;
+    ssize_t got = -1;
+    do {
+      got = ::recv(socket_, piece.data(), piece.size(), 0);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) return error(ErrorCode::Io, "recv: {}", std::strerror(errno));
+    received_.insert(received_.end(), piece.begin(), piece.begin() + got);
+    return got > 0;
+  }
+
+  static constexpr size_t kReceivedAtOnce = size_t{64} << 10;
+  int socket_;
+  std::chrono::microseconds busy_;
+  std::vector<std::byte> received_;
+  size_t taken_ = 0;  ///< Bytes of `received_` that belong to earlier messages.
+};
 
 class WorkerLoop {
  public:
@@ -175,22 +215,11 @@ Status WorkerLoop::check_device() {
 Status WorkerLoop::run() {
   const auto busy = busy_wait_of(device_.properties().backend);
   GPUEMU_TRY(send_message(socket_, encode_hello(device_.properties())));
+  Messages messages(socket_, busy);
   for (;;) {
-    uint32_t length = 0;
-    if (busy.count() > 0) look_for_message(socket_, busy);
-    wait_for_message(socket_);
-    const bool more =
-        GPUEMU_TRY(receive_exactly(socket_, std::as_writable_bytes(std::span(&length, 1))));
-    if (!more) return ok_status();
-    if (length > kMessageBytesMax) {
-      return error(ErrorCode::Corruption, "a message of {} bytes, the limit is {}", length,
-                   kMessageBytesMax);
-    }
-    std::vector<std::byte> message(length);
-    if (!GPUEMU_TRY(receive_exactly(socket_, message)) && length > 0) {
-      return error(ErrorCode::Corruption, "the socket closed before a message");
-    }
-    const Result<std::vector<std::byte>> reply = answer(message);
+    const auto message = GPUEMU_TRY(messages.next());
+    if (!message) return ok_status();
+    const Result<std::vector<std::byte>> reply = answer(*message);
     GPUEMU_TRY(send_message(socket_, reply ? *reply : encode_failure(reply.error())));
     if (!reply && reply.error().code == ErrorCode::Unavailable) return reply.error();
     if (!lost_) return lost_;

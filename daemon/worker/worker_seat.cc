@@ -21,22 +21,45 @@ constexpr std::chrono::milliseconds kCancelLook{100};
 }  // namespace
 
 void WorkerSeat::take_turn() {
-  turn_ = std::unique_lock(*worker_->turn, std::defer_lock);
+  std::unique_lock<std::mutex>& lock = turn_->lock;
+  if (lock.owns_lock()) return;
+  lock = std::unique_lock(*worker_->turn, std::defer_lock);
   const auto until = std::chrono::steady_clock::now() + worker_->busy_wait;
-  while (!turn_.try_lock()) {
+  while (!lock.try_lock()) {
     if (std::chrono::steady_clock::now() < until) {
       std::this_thread::yield();
       continue;
     }
-    turn_.lock();
+    lock.lock();
     return;
   }
 }
 
+/// Passes the turn on, unless answers for seats beside this one are missing.
 void WorkerSeat::end_turn() {
+  worker_->local.look();
+  if (!worker_->local.is_idle()) return;
+  for (const uint32_t arena : turn_->in_flight) {
+    turn_->answers.insert_or_assign(arena, worker_->local.finish(nullptr, arena));
+  }
+  turn_->in_flight.clear();
   worker_->pid = worker_->local.pid();
   worker_->restarts = worker_->local.restarts();
-  turn_.unlock();
+  turn_->lock.unlock();
+}
+
+void WorkerSeat::settle() {
+  if (!turn_->lock.owns_lock()) return;
+  for (const uint32_t arena : turn_->in_flight) {
+    turn_->answers.insert_or_assign(arena, worker_->local.finish(cancel_, arena));
+  }
+  turn_->in_flight.clear();
+  end_turn();
+}
+
+bool WorkerSeat::may_queue() const {
+  return worker_->places.has_processes && worker_->places.runs_local &&
+         worker_->places.remotes == nullptr;
 }
 
 Result<DeviceProperties> WorkerSeat::properties() {
@@ -48,7 +71,7 @@ Result<DeviceProperties> WorkerSeat::properties() {
 
 Status WorkerSeat::begin(const std::string& key, const std::string& name, const std::string& ptx,
                          ExecutionPlan plan) {
-  GPUEMU_CHECK(!turn_.owns_lock() && !elsewhere_);
+  GPUEMU_CHECK(!is_here_ && !elsewhere_);
   plan.arena = arena_;
   auto remote = GPUEMU_TRY(find_place());
   if (remote == nullptr) return begin_here({key, name, ptx}, plan);
@@ -77,15 +100,17 @@ Result<std::unique_ptr<RemoteWorker>> WorkerSeat::find_place() {
 
 Status WorkerSeat::begin_here(const ModuleText& module, const ExecutionPlan& plan) {
   // Other seats use the worker meanwhile.
-  const std::vector<std::byte> message = encode_plan(plan);
+  std::vector<std::byte> message = encode_plan(plan);
   take_turn();
   if (cancel_ != nullptr && *cancel_) {
     end_turn();
     return cancelled();
   }
   const auto loaded = worker_->local.load(module.key, module.name, module.ptx);
-  Status begun = loaded ? worker_->local.begin(plan, message) : Status(loaded.error());
+  Status begun = loaded ? worker_->local.begin(plan, std::move(message)) : Status(loaded.error());
   if (!worker_->places.has_processes) ++plans_inside_;
+  is_here_ = begun.ok();
+  if (is_here_) turn_->in_flight.insert(arena_);
   if (!begun) end_turn();
   return begun;
 }
@@ -118,10 +143,18 @@ Result<ExecutionReport> WorkerSeat::finish_elsewhere(Elsewhere work) {
 }
 
 Result<ExecutionReport> WorkerSeat::finish_here() {
-  GPUEMU_CHECK(turn_.owns_lock());
-  Result<ExecutionReport> report = worker_->local.finish(cancel_);
-  if (!report && report.error().code == ErrorCode::Cancelled) cancelled_ = true;
+  GPUEMU_CHECK(is_here_);
+  is_here_ = false;
+  if (auto known = turn_->answers.extract(arena_)) return judged(std::move(known.mapped()));
+  Result<ExecutionReport> report = worker_->local.finish(cancel_, arena_);
+  turn_->in_flight.erase(arena_);
   end_turn();
+  return judged(std::move(report));
+}
+
+/// Notes whether it was cancelled.
+Result<ExecutionReport> WorkerSeat::judged(Result<ExecutionReport> report) {
+  if (!report && report.error().code == ErrorCode::Cancelled) cancelled_ = true;
   return report;
 }
 

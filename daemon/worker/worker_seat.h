@@ -4,21 +4,22 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "daemon/worker/busy_wait.h"
+#include "daemon/worker/plan.h"
 #include "daemon/worker/remote_pool.h"
 #include "daemon/worker/worker_client.h"
 
 namespace gpuemu {
 
 struct DeviceProperties;
-struct ExecutionPlan;
-struct ExecutionReport;
 
 /// Where plans run.
 struct WorkerPlaces {
@@ -62,6 +63,13 @@ class WorkerSeat {
  public:
   WorkerSeat(std::shared_ptr<SharedWorker> worker, uint32_t arena)
       : worker_(std::move(worker)), arena_(arena) {}
+  /// A seat for the same thread with another arena. Both have the turn together, so that plans of
+  /// both may be in flight.
+  WorkerSeat beside(uint32_t arena) const {
+    WorkerSeat other(worker_, arena);
+    other.turn_ = turn_;
+    return other;
+  }
 
   Result<DeviceProperties> properties();
   /// Takes a remote worker according to WorkerPlaces; otherwise waits for its turn, loads the
@@ -69,9 +77,18 @@ class WorkerSeat {
   /// this seat in flight.
   Status begin(const std::string& key, const std::string& name, const std::string& ptx,
                ExecutionPlan plan);
-  /// Waits for the answer to a successful begin(), and passes the turn on. A plan whose remote
-  /// worker is lost runs on another one, or here; Unavailable after the second loss.
+  /// Waits for the answer to a successful begin(), and passes the turn on once all answers of the
+  /// seats beside it have arrived. A plan whose remote worker is lost runs on another one, or here;
+  /// Unavailable after the second loss.
   Result<ExecutionReport> finish();
+  /// Receives the answers of the seats beside it and passes the turn on. Requires no plan of this
+  /// seat in flight.
+  void settle();
+  /// Returns whether plans go to a worker that runs them one after the other, however many are
+  /// sent.
+  bool may_queue() const;
+  /// Returns whether its worker is a device that other seats poll for.
+  bool is_contended() const { return worker_->busy_wait.count() > 0; }
   /// Makes begin() and finish() return Cancelled once `*cancel` is true. The flag must outlive its
   /// use. Null: never.
   void stop_when(const std::atomic<bool>* cancel) {
@@ -101,15 +118,23 @@ class WorkerSeat {
   Error cancelled();
   Status begin_here(const ModuleText& module, const ExecutionPlan& plan);
   Result<ExecutionReport> finish_here();
+  Result<ExecutionReport> judged(Result<ExecutionReport> report);
   Result<ExecutionReport> finish_elsewhere(Elsewhere work);
 
   std::shared_ptr<SharedWorker> worker_;
+  /// Shared by the seats beside each other.
+  struct Turn {
+    std::unique_lock<std::mutex> lock;  ///< Held while plans are in flight.
+    std::set<uint32_t> in_flight;       ///< Arenas of plans whose answers are still at the worker.
+    std::map<uint32_t, Result<ExecutionReport>> answers;  ///< For seats that did not ask yet.
+  };
+  std::shared_ptr<Turn> turn_ = std::make_shared<Turn>();
   uint32_t arena_;
   const std::atomic<bool>* cancel_ = nullptr;
   bool cancelled_ = false;
   uint64_t plans_inside_ = 0;
   // Exactly one of these is set from begin() to finish():
-  std::unique_lock<std::mutex> turn_;
+  bool is_here_ = false;
   std::optional<Elsewhere> elsewhere_;
 };
 

@@ -1,7 +1,9 @@
 #include "daemon/worker/worker_seat.h"
 
 #include <array>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "common/base/service_limits.h"
 #include "daemon/executor/fakes/plan_fixture.h"
@@ -20,6 +22,7 @@ class Seats : public testing::Test {
     auto worker = std::make_shared<SharedWorker>(
         options, std::vector<Arena*>{&arenas_[0], &arenas_[1], &arenas_[2]});
     for (uint32_t i = 0; i < 3; ++i) seats_.emplace_back(worker, i);
+    apart_.emplace(worker, 2);
   }
   Result<ExecutionReport> run(uint32_t seat, const std::string& entry, std::string key = "key") {
     ExecutionPlan plan = add_plan(entry);
@@ -34,6 +37,7 @@ class Seats : public testing::Test {
 
   std::array<Arena, 3> arenas_{add_arena(), add_arena(), add_arena()};
   std::vector<WorkerSeat> seats_;
+  std::optional<WorkerSeat> apart_;  ///< For another thread.
 };
 
 TEST_F(Seats, PlansOfOneProcessReadAndWriteTheMemoryOfTheirOwnSeat) {
@@ -68,6 +72,93 @@ TEST_F(Seats, ACrashIsTheFindingOfTheSeatWhosePlanItWas) {
   other.join();
   EXPECT_TRUE(run(2, "add"));
   EXPECT_EQ(seats_[2].restarts(), 5u);
+}
+
+/// Seats beside each other, for one thread that sends several plans before it asks for an answer.
+class SeatsTogether : public Seats {
+ protected:
+  SeatsTogether() {
+    seats_[1] = seats_[0].beside(1);
+    seats_[2] = seats_[0].beside(2);
+  }
+  Status begin(uint32_t seat, const std::string& entry, uint64_t timeout_ms = 30'000) {
+    ExecutionPlan plan = add_plan(entry);
+    plan.module_key = "key";
+    plan.timeout_ms = timeout_ms;
+    return seats_[seat].begin("key", "add.ptx", entry, plan);
+  }
+  ErrorCode code_of(uint32_t seat) {
+    const auto report = seats_[seat].finish();
+    return report ? ErrorCode::Internal : report.error().code;
+  }
+};
+
+TEST_F(SeatsTogether, EachGetsTheAnswerToItsOwnPlanInAnyOrder) {
+  for (uint32_t seat = 0; seat < 3; ++seat) {
+    set_first(seat, static_cast<float>(100 * seat));
+    ASSERT_TRUE(begin(seat, seat == 1 ? "add_behind" : "add"));
+  }
+  const auto last = seats_[2].finish();
+  ASSERT_TRUE(last) << last.error().message;
+  EXPECT_TRUE(last->harness.empty());
+  ASSERT_TRUE(begin(2, "add")) << "again, while answers wait for the others";
+  EXPECT_TRUE(seats_[0].finish()->harness.empty());
+  EXPECT_EQ(seats_[1].finish()->harness.at(0).kind, HarnessFinding::Kind::GuardDamaged);
+  EXPECT_TRUE(seats_[2].finish());
+  for (uint32_t seat = 0; seat < 3; ++seat) {
+    EXPECT_EQ(first_sum(seat), static_cast<float>(100 * seat + 10));
+  }
+  EXPECT_EQ(seats_[0].restarts(), 0u);
+}
+
+TEST_F(SeatsTogether, ACrashIsTheFindingOfItsOwnPlanAndTheLaterOnesRun) {
+  ASSERT_TRUE(begin(0, "add"));
+  ASSERT_TRUE(begin(1, "crash"));
+  ASSERT_TRUE(begin(2, "add"));
+  EXPECT_TRUE(seats_[0].finish());
+  EXPECT_EQ(code_of(1), ErrorCode::Unavailable);
+  const auto last = seats_[2].finish();
+  ASSERT_TRUE(last) << last.error().message;
+  EXPECT_EQ(first_sum(2), 11);
+  EXPECT_EQ(seats_[2].restarts(), 1u);
+}
+
+TEST_F(SeatsTogether, APlanThatEndsTheDeviceOrHangsDelaysOnlyTheLaterOnes) {
+  ASSERT_TRUE(begin(0, "fault_and_lose"));
+  ASSERT_TRUE(begin(1, "hang", 30));
+  ASSERT_TRUE(begin(2, "add"));
+  EXPECT_FALSE(seats_[0].finish()->device.empty());
+  EXPECT_EQ(code_of(1), ErrorCode::Timeout);
+  EXPECT_TRUE(seats_[2].finish());
+}
+
+TEST_F(SeatsTogether, AllAreCancelledAndTheWorkerIsFreeForOthers) {
+  std::atomic<bool> cancel = false;
+  for (WorkerSeat& seat : seats_) seat.stop_when(&cancel);
+  ASSERT_TRUE(begin(0, "add"));
+  ASSERT_TRUE(begin(1, "hang"));
+  ASSERT_TRUE(begin(2, "add"));
+  EXPECT_TRUE(seats_[0].finish());
+  cancel = true;
+  EXPECT_EQ(code_of(1), ErrorCode::Cancelled);
+  EXPECT_EQ(code_of(2), ErrorCode::Cancelled);
+  EXPECT_TRUE(seats_[2].was_cancelled());
+  for (WorkerSeat& seat : seats_) seat.stop_when(nullptr);
+  EXPECT_TRUE(run(1, "add"));
+}
+
+TEST_F(SeatsTogether, TheTurnIsPassedOnOnceAllAnswersAreThere) {
+  WorkerSeat other = *std::exchange(apart_, std::nullopt);
+  for (uint32_t seat = 0; seat < 3; ++seat) ASSERT_TRUE(begin(seat, "add"));
+  ExecutionPlan plan = add_plan("add");
+  plan.module_key = "key";
+  std::jthread waiting([&] {
+    ASSERT_TRUE(other.begin("key", "add.ptx", "add", plan));
+    EXPECT_TRUE(other.finish());
+  });
+  seats_[1].settle();
+  waiting.join();  // Before the answers are fetched.
+  for (WorkerSeat& seat : seats_) EXPECT_TRUE(seat.finish());
 }
 
 TEST_F(Seats, ACancelledPlanEndsSoonAndTheOtherSeatsGoOn) {

@@ -1,0 +1,96 @@
+// Several requests that wait at one process.
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include "daemon/reference/reference_fixture.h"
+#include "daemon/reference/reference_process.h"
+
+namespace gpuemu {
+namespace {
+
+/// A process with three arenas, whose requests are sent before any is answered.
+class RequestsTogether : public ReferenceTest {
+ protected:
+  void SetUp() override {
+    ReferenceTest::SetUp();
+    for (uint32_t i = 0; i < 3; ++i) {
+      arenas_[i] = *Arena::create();
+      ASSERT_TRUE(arenas_[i].grow(1 << 20));
+      const auto value = static_cast<float>(i + 1);
+      std::memcpy(arenas_[i].range(0, sizeof value)->data(), &value, sizeof value);
+    }
+    request_.inputs[0].shape = {1};
+  }
+  Status begin(uint32_t arena, const std::string& body) {
+    request_.arena = arena;
+    request_.script = write_script("together" + std::to_string(arena) + ".py",
+                                   "import os, time\ndef reference(x):\n  " + body + "\n");
+    return together_.begin(request_);
+  }
+  double answer_of(uint32_t arena) {
+    const auto reply = together_.finish(arena);
+    EXPECT_TRUE(reply) << reply.error().message;
+    if (!reply || !arenas_[arena].refresh()) return 0;
+    double value = 0;
+    const auto from = arenas_[arena].range(reply->outputs.at(0).arena_offset, sizeof value);
+    std::memcpy(&value, from->data(), sizeof value);
+    return value;
+  }
+  void expect_error(uint32_t arena, ErrorCode code, const std::string& text) {
+    const auto reply = together_.finish(arena);
+    ASSERT_FALSE(reply);
+    EXPECT_EQ(reply.error().code, code);
+    EXPECT_NE(reply.error().message.find(text), std::string::npos) << reply.error().message;
+    const std::string script = "together" + std::to_string(arena) + ".py";
+    EXPECT_NE(reply.error().message.find(script), std::string::npos) << reply.error().message;
+  }
+
+  std::array<Arena, 3> arenas_;
+  ReferenceProcess together_{ReferenceOptions{"/usr/bin/python3", "/"},
+                             {&arenas_[0], &arenas_[1], &arenas_[2]}};
+};
+
+TEST_F(RequestsTogether, EachIsAnsweredInItsOwnArenaInAnyOrder) {
+  for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(begin(i, "return 10 * x"));
+  EXPECT_EQ(answer_of(2), 30);
+  ASSERT_TRUE(begin(2, "return 100 * x"));
+  EXPECT_EQ(answer_of(0), 10);
+  EXPECT_EQ(answer_of(2), 300);
+  EXPECT_EQ(answer_of(1), 20);
+}
+
+TEST_F(RequestsTogether, AnEndOfTheInterpreterIsTheFaultOfItsOwnScript) {
+  ASSERT_TRUE(begin(0, "return x"));
+  ASSERT_TRUE(begin(1, "os._exit(3)"));
+  ASSERT_TRUE(begin(2, "return x"));
+  EXPECT_EQ(answer_of(0), 1);
+  expect_error(1, ErrorCode::Compile, "exit code 3");
+  EXPECT_EQ(answer_of(2), 3);
+}
+
+TEST_F(RequestsTogether, TheTimeLimitIsThatOfEach) {
+  request_.timeout_ms = 400;
+  ASSERT_TRUE(begin(0, "return x"));
+  EXPECT_EQ(answer_of(0), 1) << "the interpreter has started";
+  for (uint32_t i = 0; i < 2; ++i) ASSERT_TRUE(begin(i, "time.sleep(0.3)\n  return x"));
+  ASSERT_TRUE(begin(2, "time.sleep(60)"));
+  EXPECT_EQ(answer_of(0), 1);
+  EXPECT_EQ(answer_of(1), 2);
+  expect_error(2, ErrorCode::Timeout, "did not answer within 400 ms");
+}
+
+TEST_F(RequestsTogether, AllAreCancelled) {
+  std::atomic<bool> cancel = true;
+  together_.stop_when(&cancel);
+  ASSERT_TRUE(begin(0, "time.sleep(60)"));
+  ASSERT_TRUE(begin(1, "return x"));
+  EXPECT_EQ(together_.finish(0).error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(together_.finish(1).error().code, ErrorCode::Cancelled);
+  together_.stop_when(nullptr);
+  ASSERT_TRUE(begin(1, "return x"));
+  EXPECT_EQ(answer_of(1), 2);
+}
+
+}  // namespace
+}  // namespace gpuemu
