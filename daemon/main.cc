@@ -52,7 +52,7 @@ constexpr size_t kClientsMax = 2 * kRequestsMax;
 // Interval at which projects are checked for being idle.
 constexpr std::chrono::milliseconds kIdleLook{15'000};
 // Descriptors reserved for the database, the slots and everything else.
-constexpr rlim_t kOtherDescriptors = 1024;
+constexpr rlim_t kOtherDescriptors = 4096;
 
 std::filesystem::path own_folder() {
   std::error_code ignored;

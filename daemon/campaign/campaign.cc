@@ -14,18 +14,14 @@
 #include "common/protocol/op_state.h"
 #include "daemon/campaign/campaign_groups.h"
 #include "daemon/campaign/result_writer.h"
+#include "daemon/campaign/together_pace.h"
 #include "daemon/campaign/unused_variants.h"
-#include "daemon/case/case_request.h"
-#include "daemon/comparison/fused_products.h"
 #include "daemon/kernels/kernel_store.h"
-#include "daemon/pipeline/case_run.h"
 #include "daemon/pipeline/describe_verdict.h"
 #include "daemon/plans/execution_plan.h"
-#include "daemon/schedule/extra_slots.h"
+#include "daemon/schedule/slot_pool.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/cases/large_sizes.h"
-#include "runtime/device/contraction.h"
-#include "runtime/device/device_traits.h"
 
 namespace gpuemu {
 namespace {
@@ -95,6 +91,8 @@ class Campaign::Progress {
     const uint64_t index = stop_ || cancel_ || is_late() ? items_.count() : next_++;
     return index < items_.count() ? std::optional(items_.at(index)) : std::nullopt;
   }
+  /// Returns how many cases next() has not returned yet.
+  uint64_t left() const { return items_.count() - std::min<uint64_t>(next_, items_.count()); }
   /// REQUIRES: called before the first finished().
   Status start_keeping() { return writer_.start(); }
   /// Queues a finished case for storing. Releases `lane` while it waits for the disk.
@@ -169,76 +167,7 @@ Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
   return best;
 }
 
-std::function<Result<SlotLease>()> Campaign::unfused_slot(const LaneClaim& claim) const {
-  if (side_ == nullptr) return {};
-  const bool on_emulator = device_traits(side_->own_backend()).follows_rounding;
-  if (on_emulator && !may_be_fused(config_, on_emulator)) return {};
-  return [this, &claim]() -> Result<SlotLease> {
-    SlotPool* pool = GPUEMU_TRY(side_->get({.backend = std::string(kEmulatorBackend),
-                                            .contraction = std::string(name_of(Contraction::Never)),
-                                            .within_case = true}));
-    return pool->acquire(claim);
-  };
-}
-
-Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
-                                         const CaseSettings& settings, const LaneClaim& claim) {
-  const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(op, plan));
-  if (kernel == nullptr) {
-    return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", op.name);
-  }
-  const auto prepared = GPUEMU_TRY(kernels_.prepare(*kernel, plan.dtype));
-  CasePlan named = plan;
-  named.kernel = kernel->name;
-  const KernelFinder find_kernel = [this](const OpConfig& other,
-                                          const CasePlan& wanted) -> Result<ChosenKernel> {
-    ChosenKernel chosen{GPUEMU_TRY(choose_kernel(other, wanted)), nullptr};
-    if (chosen.kernel == nullptr) {
-      return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", other.name);
-    }
-    chosen.prepared = GPUEMU_TRY(kernels_.prepare(*chosen.kernel, wanted.dtype));
-    return chosen;
-  };
-  CaseRequest request{config_, op, *kernel, *prepared, named, settings, find_kernel};
-  request.emulator_slot = unfused_slot(claim);
-  // An interrupted command must not wait for the time limit of a kernel.
-  slot.worker.stop_when(kernels_.cancel());
-  auto outcome = run_case(request, slot);
-  slot.worker.stop_when(nullptr);
-  return outcome;
-}
-
 const ReferenceFiles& Campaign::reference_files() const { return slots_.reference_files(); }
-
-/// Returns the device memory that the session counts for the case; 0 for a plan that cannot be
-/// built, because the case itself reports why.
-uint64_t Campaign::device_bytes(const OpConfig& op, const CasePlan& plan) const {
-  const auto kernel = choose_kernel(op, plan);
-  if (!kernel || *kernel == nullptr) return 0;
-  const auto bytes = device_bytes_of(**kernel, op, plan);
-  return bytes ? *bytes : 0;
-}
-
-Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
-                                     const CaseSettings& settings, const LaneClaim& claim,
-                                     HeldLane* lane) {
-  HeldLane none;
-  HeldLane& held = lane == nullptr ? none : *lane;
-  const uint64_t bytes = device_bytes(op, plan);
-  // A case that waits for memory, or for all other cases, holds no lane meanwhile.
-  const bool may_wait = claim != nullptr && claim->session().memory_limit() != 0;
-  if (may_wait || is_large(plan)) held.release();
-  const auto memory = GPUEMU_TRY(MemoryHold::take(claim, bytes));
-  if (is_large(plan)) return run_large(op, plan, settings, claim);
-  auto lease = slots_.acquire(claim, nullptr, std::move(held));
-  if (!lease) return lease.error();
-  lease->count_memory(bytes);
-  large_.begin(plan);
-  auto outcome = run_on_slot(op, plan, **lease, settings, claim);
-  large_.end(plan, outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
-  if (lane != nullptr) *lane = lease->end_case();
-  return outcome;
-}
 
 void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
                          const LaneClaim& claim) {
@@ -247,7 +176,23 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
   // end.
   const size_t slots = slots_worth_starting(slots_, cases);
   run_on_threads(std::min<uint64_t>(slots + (slots == slots_.size() ? 1 : 0), cases), [&] {
-    while (auto one = source.next()) {
+    TogetherPace pace(slots_.places_per_slot());
+    std::vector<CaseSource::NextCase> some;
+    for (;;) {
+      auto one = some.empty() ? source.next() : source.next_now();
+      if (!one && some.empty()) return;
+      const auto wanted = [&](const auto& next) { return Wanted{&op, &next.plan, &next.settings}; };
+      const bool fits = one && may_run_together(wanted(*one), claim);
+      if (fits) some.push_back(*std::move(one));
+      if (fits && some.size() < pace.cases()) continue;
+      std::vector<Wanted> all;
+      for (const auto& next : some) all.push_back(wanted(next));
+      Outcomes outcomes = pace.timed(all.size(), [&] { return run_together(all, claim, nullptr); });
+      for (size_t i = 0; i < some.size(); ++i) {
+        source.ended(std::move(some[i]), std::move(outcomes[i]));
+      }
+      some.clear();
+      if (!one || fits) continue;
       auto outcome = run_one(op, one->plan, one->settings, claim);
       source.ended(*std::move(one), std::move(outcome));
     }
@@ -348,13 +293,14 @@ void Campaign::compile(const std::vector<Selected>& all, const CampaignEvents& e
   });
 }
 
-void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
-  HeldLane lane;
+/// The next case, planned; nothing when there is none left or the run ends early.
+std::optional<Campaign::Finished> Campaign::plan_next(Progress& progress,
+                                                      const CampaignOptions& options) {
   while (const auto item = progress.next()) {
-    Finished one{
-        .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     Group& group = *item->group;
     if (group.skips_next()) continue;
+    Finished one{
+        .group = item->group, .plan = {}, .outcome = {}, .started = Clock::now(), .ended = {}};
     progress.begin(group);
     auto plan =
         plan_case(*group.op, options.seed, group.iteration_of(item->number), group.case_options);
@@ -362,26 +308,67 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       group.fail(plan.error());
       continue;
     }
-    auto outcome = run_one(*group.op, *plan, options.settings, options.claim, &lane);
-    if (!outcome) {
-      const ErrorCode code = outcome.error().code;
-      if (code == ErrorCode::Cancelled) return;
-      if (code == ErrorCode::Unsupported) {
-        ++group.settled;
-        continue;
-      }
-      if (code != ErrorCode::InvalidArgument) return progress.broken(outcome.error());
-      group.fail(outcome.error());
-      continue;
-    }
-    ++group.settled;
-    group.note_time(outcome->result);
-    if (!outcome->result.passed && options.fail_fast) progress.stop();
     one.plan = *std::move(plan);
-    one.outcome = *std::move(outcome);
-    one.outcome.extras.tensors.reset();  // The snapshot has its own copy.
-    one.ended = Clock::now();
-    progress.finished(std::move(one), lane);
+    return one;
+  }
+  return std::nullopt;
+}
+
+/// Returns whether the thread goes on.
+bool Campaign::take_outcome(Finished one, Result<CaseReport> outcome, Progress& progress,
+                            const CampaignOptions& options, HeldLane& lane) {
+  Group& group = *one.group;
+  if (!outcome) {
+    const ErrorCode code = outcome.error().code;
+    if (code == ErrorCode::Cancelled) return false;
+    if (code == ErrorCode::Unsupported) {
+      ++group.settled;
+      return true;
+    }
+    if (code != ErrorCode::InvalidArgument) {
+      progress.broken(outcome.error());
+      return false;
+    }
+    group.fail(outcome.error());
+    return true;
+  }
+  ++group.settled;
+  group.note_time(outcome->result);
+  const bool ends = !outcome->result.passed && options.fail_fast;
+  if (ends) progress.stop();
+  one.outcome = *std::move(outcome);
+  one.outcome.extras.tensors.reset();  // The snapshot has its own copy.
+  one.ended = Clock::now();
+  progress.finished(std::move(one), lane);
+  return !ends;
+}
+
+void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
+  HeldLane lane;
+  TogetherPace pace(slots_.places_per_slot());
+  std::vector<Finished> some;
+  for (bool goes_on = true; goes_on;) {
+    auto one = plan_next(progress, options);
+    if (!one && some.empty()) return;
+    const auto wanted = [&](const Finished& next) {
+      return Wanted{next.group->op, &next.plan, &options.settings};
+    };
+    const bool fits = one && may_run_together(wanted(*one), options.claim);
+    if (fits) some.push_back(*std::move(one));
+    // At the end of a run, the other threads get their share.
+    const uint64_t share = progress.left() / (2 * slots_.size());
+    if (fits && some.size() < std::min<uint64_t>(pace.cases(), share)) continue;
+    std::vector<Wanted> all;
+    for (const Finished& next : some) all.push_back(wanted(next));
+    Outcomes outcomes =
+        pace.timed(all.size(), [&] { return run_together(all, options.claim, &lane); });
+    for (size_t i = 0; goes_on && i < some.size(); ++i) {
+      goes_on = take_outcome(std::move(some[i]), std::move(outcomes[i]), progress, options, lane);
+    }
+    some.clear();
+    if (!goes_on || !one || fits) continue;
+    auto outcome = run_one(*one->group->op, one->plan, options.settings, options.claim, &lane);
+    goes_on = take_outcome(*std::move(one), std::move(outcome), progress, options, lane);
   }
 }
 

@@ -115,6 +115,8 @@ class CaseSource {
   virtual ~CaseSource() = default;
   /// Waits until another case may begin; nothing when there are no more.
   virtual std::optional<NextCase> next() = 0;
+  /// Like next(), but returns nothing where next() would wait.
+  virtual std::optional<NextCase> next_now() = 0;
   /// Called once for each case.
   virtual void ended(NextCase one, Result<CaseReport> outcome) = 0;
 };
@@ -166,6 +168,20 @@ class Campaign {
   Result<CaseReport> run_one(const OpConfig& op, const CasePlan& plan, const CaseSettings& settings,
                              const LaneClaim& claim, HeldLane* lane = nullptr);
 
+  /// A case for run_together(); its members must outlive the call.
+  struct Wanted {
+    const OpConfig* op = nullptr;
+    const CasePlan* plan = nullptr;
+    const CaseSettings* settings = nullptr;
+  };
+  using Outcomes = std::vector<Result<CaseReport>>;
+  /// Returns whether cases like this one are worth handing to a slot together: small ones, of a
+  /// session whose memory is not limited.
+  bool may_run_together(const Wanted& one, const LaneClaim& claim) const;
+  /// Runs cases of which each may_run_together(), on one slot whose processes get all of them at
+  /// once; at most SlotPool::places_per_slot() cases. Outcomes and `lane` as for run_one().
+  Outcomes run_together(const std::vector<Wanted>& cases, const LaneClaim& claim, HeldLane* lane);
+
  private:
   struct Group;
   struct Item;
@@ -179,13 +195,19 @@ class Campaign {
                                             const CampaignOptions& options);
   uint64_t device_bytes(const OpConfig& op, const CasePlan& plan) const;
   Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
-  /// Returns a slot of an emulator that does not fuse, if the campaign's own slots have no shadows
-  /// or may fuse; otherwise empty.
-  std::function<Result<SlotLease>()> unfused_slot(const LaneClaim& claim) const;
+  /// Returns, for a case on `slot`, a slot of an emulator that does not fuse, if the campaign's own
+  /// slots have no shadows or may fuse; otherwise empty.
+  std::function<Result<SlotLease>()> unfused_slot(const LaneClaim& claim, Slot& slot) const;
   Result<CaseReport> run_large(const OpConfig& op, const CasePlan& plan,
                                const CaseSettings& settings, const LaneClaim& claim);
+  struct OnSlot;
+  Result<std::unique_ptr<OnSlot>> put_on_slot(const Wanted& one, Slot& slot,
+                                              const LaneClaim& claim);
   Result<CaseReport> run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
                                  const CaseSettings& settings, const LaneClaim& claim);
+  std::optional<Finished> plan_next(Progress& progress, const CampaignOptions& options);
+  bool take_outcome(Finished one, Result<CaseReport> outcome, Progress& progress,
+                    const CampaignOptions& options, HeldLane& lane);
   void run_items(Progress& progress, const CampaignOptions& options);
   Status run_and_keep(Progress& progress, const CampaignOptions& options);
 

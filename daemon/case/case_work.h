@@ -19,6 +19,7 @@ struct Slot;
 
 /// The answers of the kernel and, if the op has one, of the reference.
 struct Execution {
+  std::optional<Status> asked, launched;  ///< Whether the reference and the kernel could begin.
   Result<ExecutionReport> kernel = Error{};
   std::optional<Result<ReferenceReply>> reference;
 
@@ -28,6 +29,7 @@ struct Execution {
 
 /// Used by one thread.
 struct CaseWork {
+  using Clock = std::chrono::steady_clock;
   CaseWork(const CaseRequest& asked, Slot& machine);
 
   bool applies(const Stage& stage) const {
@@ -35,6 +37,9 @@ struct CaseWork {
   }
   void skip_values() { values_skipped_ = true; }
   bool wants(Extra extra) const { return request.settings.extras.has(extra); }
+  /// The time in which its thread works on other cases is not its own.
+  void pause() { paused_ = Clock::now(); }
+  void resume() { started += Clock::now() - paused_; }
 
   const CaseRequest& request;
   Slot& slot;
@@ -45,9 +50,10 @@ struct CaseWork {
   NamedTensors outputs;       ///< Extras: a copy, if a later stage or the report needs one.
   uint64_t instructions = 0;  ///< DeviceFaults: summed over all threads; 0 on a device that cannot
                               ///< count.
-  const std::chrono::steady_clock::time_point started = std::chrono::steady_clock::now();
+  Clock::time_point started = Clock::now();
 
  private:
+  Clock::time_point paused_;
   bool values_skipped_ = false;
 };
 

@@ -1,6 +1,7 @@
 #include "daemon/execution/execute_case.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/numeric/element.h"
 #include "daemon/case/case_work.h"
@@ -70,7 +71,7 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
 /// Waits for the answer. Tries a second time if Python was killed from outside while it started, or
 /// could not be started; the second error then says which.
 Result<ReferenceReply> finish_reference(CaseWork& work, const Status& asked) {
-  ReferenceProcess& reference = work.slot.reference;
+  ReferenceSeat& reference = work.slot.reference;
   auto reply = asked ? reference.finish() : Result<ReferenceReply>(asked.error());
   if (reply || reply.error().code != ErrorCode::Unavailable) return reply;
   const Status again = reference.begin(reference_request(work.request, work.built));
@@ -79,19 +80,40 @@ Result<ReferenceReply> finish_reference(CaseWork& work, const Status& asked) {
 
 }  // namespace
 
-Result<Next> execute(CaseWork& work) {
-  const CaseRequest& request = work.request;
+void ask_for_expected(CaseWork& work) {
+  if (work.execution.asked || work.request.op.reference.empty()) return;
+  work.execution.asked = work.slot.reference.begin(reference_request(work.request, work.built));
+}
+
+void launch(CaseWork& work) {
+  if (work.execution.launched) return;
+  const PreparedKernel& kernel = work.request.prepared;
+  work.execution.launched =
+      work.slot.worker.begin(kernel.key, kernel.name, kernel.ptx, work.built.plan);
+}
+
+void abandon(CaseWork& work) {
   Execution& execution = work.execution;
-  const bool refers = !request.op.reference.empty();
+  if (std::exchange(execution.launched, std::nullopt).value_or(Error{}).ok()) {
+    static_cast<void>(work.slot.worker.finish());
+  }
+  if (std::exchange(execution.asked, std::nullopt).value_or(Error{}).ok()) {
+    static_cast<void>(work.slot.reference.finish());
+  }
+}
+
+Result<Next> execute(CaseWork& work) {
+  Execution& execution = work.execution;
   // The reference begins first, because it does not wait: a fresh Python starts while the worker
   // starts and loads.
-  const Status asked =
-      refers ? work.slot.reference.begin(reference_request(request, work.built)) : ok_status();
-  WorkerSeat& worker = work.slot.worker;
-  const Status launched = worker.begin(request.prepared.key, request.prepared.name,
-                                       request.prepared.ptx, work.built.plan);
-  execution.kernel = launched ? worker.finish() : Result<ExecutionReport>(launched.error());
-  if (refers) execution.reference = finish_reference(work, asked);
+  ask_for_expected(work);
+  launch(work);
+  const Status launched = *std::exchange(execution.launched, std::nullopt);
+  execution.kernel =
+      launched ? work.slot.worker.finish() : Result<ExecutionReport>(launched.error());
+  if (const auto asked = std::exchange(execution.asked, std::nullopt)) {
+    execution.reference = finish_reference(work, *asked);
+  }
   const auto& reference = execution.reference;
   if (reference && !*reference && reference->error().code == ErrorCode::Unavailable) {
     return reference->error();

@@ -1,24 +1,43 @@
 #include "daemon/pipeline/case_run.h"
 
-#include "daemon/case/case_work.h"
+#include "daemon/execution/execute_case.h"
 #include "daemon/pipeline/stages.h"
 #include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
 
-Result<CaseReport> run_case(const CaseRequest& request, Slot& slot) {
-  CaseWork work(request, slot);
+CaseRun::~CaseRun() { abandon(work_); }
+
+void CaseRun::plan() {
+  planned_ = stages().front().run(work_);
+  if (*planned_) ask_for_expected(work_);
+  work_.pause();
+}
+
+void CaseRun::launch() {
+  work_.resume();
+  if (*planned_) gpuemu::launch(work_);
+  work_.pause();
+}
+
+Result<CaseReport> CaseRun::finish() {
+  if (planned_) work_.resume();
   for (const Stage& stage : stages()) {
-    if (!work.applies(stage)) continue;
-    const Result<Next> next = stage.run(work);
+    if (!work_.applies(stage)) continue;
+    const bool is_done = stage.kind == StageKind::Plan && planned_;
+    const Result<Next> next = is_done ? *planned_ : stage.run(work_);
     // Results of a stage whose run was cancelled say nothing about the case.
-    if (slot.worker.was_cancelled() || slot.reference.was_cancelled()) {
+    if (work_.slot.worker.was_cancelled() || work_.slot.reference.was_cancelled()) {
       return error(ErrorCode::Cancelled, "the case was cancelled");
     }
     if (!next) return next.error();
-    if (*next == Next::SkipValues) work.skip_values();
+    if (*next == Next::SkipValues) work_.skip_values();
   }
-  return std::move(work.report);
+  return std::move(work_.report);
+}
+
+Result<CaseReport> run_case(const CaseRequest& request, Slot& slot) {
+  return CaseRun(request, slot).finish();
 }
 
 }  // namespace gpuemu

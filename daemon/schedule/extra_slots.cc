@@ -35,6 +35,7 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& variant) {
   // Cases on a GPU are few and run one after the other; the emulator may use every core.
   options.devices = 1;
   options.slots_per_worker = 1;
+  options.places_per_slot = 1;
   options.count =
       device_traits(variant.backend).is_gpu ? 1 : std::max(1U, std::thread::hardware_concurrency());
   pool = GPUEMU_TRY(SlotPool::create(options));

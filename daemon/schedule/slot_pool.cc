@@ -11,7 +11,8 @@ namespace gpuemu {
 
 struct SlotPool::State {
   // Fixed after create(); read without the mutex.
-  std::vector<std::unique_ptr<Arena>> arenas;  ///< One for each slot, in the same order.
+  std::vector<std::unique_ptr<Arena>> arenas;
+  std::vector<std::unique_ptr<ReferenceProcess>> references;  ///< One for each slot.
   std::vector<std::unique_ptr<Slot>> slots;
   size_t workers = 0;
   WorkerPlaces places;
@@ -47,8 +48,8 @@ struct SlotPool::State {
 Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options,
                                    const ReferenceOptions& reference) {
   std::vector<Arena*> shared;
-  const size_t first = arenas.size();
-  for (uint32_t i = 0; i < slots_per_worker; ++i) {
+  const uint32_t each = std::max(1U, options.places_per_slot);
+  for (size_t i = 0; i < slots_per_worker * each; ++i) {
     arenas.push_back(std::make_unique<Arena>(GPUEMU_TRY(Arena::create())));
     shared.push_back(arenas.back().get());
   }
@@ -56,7 +57,17 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
   own.device_index = static_cast<int>(number % std::max(1U, options.devices));
   const auto worker = std::make_shared<SharedWorker>(std::move(own), shared, options.places);
   for (uint32_t i = 0; i < slots_per_worker; ++i) {
-    slots.push_back(std::make_unique<Slot>(*arenas[first + i], WorkerSeat(worker, i), reference));
+    const uint32_t first = i * each;
+    const std::vector<Arena*> of_slot(shared.begin() + first, shared.begin() + first + each);
+    references.push_back(std::make_unique<ReferenceProcess>(reference, of_slot));
+    ReferenceProcess& scripts = *references.back();
+    slots.push_back(
+        std::make_unique<Slot>(*of_slot[0], WorkerSeat(worker, first), ReferenceSeat(scripts, 0)));
+    Slot& slot = *slots.back();
+    for (uint32_t place = 1; place < each; ++place) {
+      slot.beside.push_back(std::make_unique<Slot>(
+          *of_slot[place], slot.worker.beside(first + place), ReferenceSeat(scripts, place)));
+    }
   }
   return ok_status();
 }
@@ -235,6 +246,8 @@ void SlotPool::shutdown() {
 }
 
 size_t SlotPool::size() const { return state_->own_slots + remote_slots(); }
+size_t SlotPool::places_per_slot() const { return 1 + state_->slots.front()->beside.size(); }
+
 size_t SlotPool::remote_slots() const {
   count_remotes();
   return state_->remote_slots;

@@ -19,12 +19,15 @@ namespace gpuemu {
 
 /// Its processes start at their first use. `memory` must outlive the slot.
 struct Slot {
-  Slot(Arena& memory, WorkerSeat seat, const ReferenceOptions& reference_options)
-      : arena(memory), worker(std::move(seat)), reference(reference_options, arena) {}
+  Slot(Arena& memory, WorkerSeat seat, ReferenceSeat scripts)
+      : arena(memory), worker(std::move(seat)), reference(scripts) {}
 
   Arena& arena;
   WorkerSeat worker;
-  ReferenceProcess reference;
+  ReferenceSeat reference;
+  /// Places for more cases of the same thread, each with an arena of its own. Their plans and
+  /// requests wait at the slot's worker and reference process.
+  std::vector<std::unique_ptr<Slot>> beside = {};
 };
 
 struct SlotPoolOptions {
@@ -33,6 +36,9 @@ struct SlotPoolOptions {
   /// Slots that share a worker. On a GPU several slots with one worker are three times as fast as
   /// one; several workers are slower, because processes take turns.
   uint32_t slots_per_worker = 1;
+  /// Cases that a slot may hold at a time for one thread, which hands them to its processes
+  /// together.
+  uint32_t places_per_slot = 1;
   WorkerOptions worker;
   ReferenceOptions reference;
   WorkerPlaces places = {};
@@ -148,6 +154,8 @@ class SlotPool {
   size_t workers() const;
   /// How many of these are for remote workers.
   size_t remote_slots() const;
+  /// Number of cases that a slot holds for one thread.
+  size_t places_per_slot() const;
   /// Where plans run that no remote worker takes.
   const WorkerPlaces& places() const;
   /// Number of waiting calls of acquire(), here and for lanes of its gate in total.

@@ -100,17 +100,28 @@ uint64_t GuidedSearch::needed_by(uint64_t place) const {
 
 std::optional<GuidedSearch::NextCase> GuidedSearch::next() {
   while (const auto place = queue_->begin(*cancel_)) {
-    Result<CasePlan> plan =
-        *place < replays_.size() ? replays_[*place] : plan_of(number_of(*place));
-    if (!plan) {
-      queue_->end(*place, {{}, plan.error(), true}, 0);
-      continue;
-    }
-    CaseSettings settings{.extras = {Extra::Evidence, Extra::Coverage}};
-    settings.known_reached = corpus_.known(plan->dtype);
-    return NextCase{*place, *std::move(plan), std::move(settings)};
+    if (auto one = planned(*place)) return one;
   }
   return std::nullopt;
+}
+
+std::optional<GuidedSearch::NextCase> GuidedSearch::next_now() {
+  while (const auto place = *cancel_ ? std::nullopt : queue_->begin_now()) {
+    if (auto one = planned(*place)) return one;
+  }
+  return std::nullopt;
+}
+
+/// Nothing for a place without a plan, which has ended then.
+std::optional<GuidedSearch::NextCase> GuidedSearch::planned(uint64_t place) {
+  Result<CasePlan> plan = place < replays_.size() ? replays_[place] : plan_of(number_of(place));
+  if (!plan) {
+    queue_->end(place, {{}, plan.error(), true}, 0);
+    return std::nullopt;
+  }
+  CaseSettings settings{.extras = {Extra::Evidence, Extra::Coverage}};
+  settings.known_reached = corpus_.known(plan->dtype);
+  return NextCase{place, *std::move(plan), std::move(settings)};
 }
 
 void GuidedSearch::ended(NextCase one, Result<CaseReport> outcome) {

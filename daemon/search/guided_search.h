@@ -77,6 +77,8 @@ class GuidedSearch : private CaseSource {
   };
 
   std::optional<NextCase> next() override;
+  std::optional<NextCase> next_now() override;
+  std::optional<NextCase> planned(uint64_t place);
   void ended(NextCase one, Result<CaseReport> outcome) override;
 
   void begin_with(std::vector<CorpusEntry> corpus);

@@ -37,6 +37,12 @@ class InOrder {
     return std::nullopt;
   }
 
+  /// The next place where it may begin now.
+  std::optional<uint64_t> begin_now() {
+    const std::lock_guard lock(mutex_);
+    return next_ < end_ && may_begin_next() ? std::optional(next_++) : std::nullopt;
+  }
+
   /// The outcome of a place that has begun; `bytes` is what it holds beside itself.
   void end(uint64_t place, T outcome, size_t bytes) {
     std::unique_lock lock(mutex_);

@@ -47,6 +47,18 @@ TEST(InOrder, APlaceWaitsForThoseThatItNeeds) {
   EXPECT_TRUE(begun);
 }
 
+TEST(InOrder, SaysAtOnceThatAPlaceHasToWait) {
+  Queue queue(
+      3, 100, [](uint64_t place) { return place == 1 ? uint64_t{1} : uint64_t{0}; },
+      [](uint64_t, int) { return true; });
+  EXPECT_EQ(queue.begin_now(), 0u);
+  EXPECT_EQ(queue.begin_now(), std::nullopt);
+  queue.end(0, 0, 0);
+  EXPECT_EQ(queue.begin_now(), 1u);
+  EXPECT_EQ(queue.begin_now(), 2u);
+  EXPECT_EQ(queue.begin_now(), std::nullopt) << "there are no more";
+}
+
 TEST(InOrder, NothingBeginsWhileTooMuchWaits) {
   Queue queue(9, 100, [](uint64_t) { return uint64_t{0}; }, [](uint64_t, int) { return true; });
   std::atomic<bool> cancel{false};

@@ -22,6 +22,12 @@ namespace {
 /// worker then has one slot, which keeps about one processor busy.
 constexpr size_t kSlotsPerGpu = 8;
 constexpr uint32_t kSlotsPerEmulator = 2;
+/// Small cases that a thread hands to a slot together, so that its processes wake up once for all.
+/// On a GPU more slots share a worker.
+constexpr uint32_t kPlacesPerGpuSlot = 4;
+constexpr uint32_t kPlacesPerEmulatorSlot = 8;
+/// Each place has a descriptor.
+constexpr uint32_t kPlacesMax = 512;
 /// Slots for remote workers; each has a reference process here once it is used.
 constexpr uint32_t kRemoteSlotsMax = 64;
 
@@ -77,6 +83,10 @@ SlotPoolOptions slot_options(const Config& config, const std::vector<DevicePrope
     options.count = 1;
   }
   options.places = worker_places(workers);
+  if (workers.processes && workers.remotes == nullptr) {
+    const uint32_t fit = std::max(1U, kPlacesMax / (options.count * options.slots_per_worker));
+    options.places_per_slot = std::min(on_gpu ? kPlacesPerGpuSlot : kPlacesPerEmulatorSlot, fit);
+  }
   if (workers.remotes != nullptr) {
     options.slots_per_remote = static_cast<uint32_t>(on_gpu ? kSlotsPerGpu : kSlotsPerEmulator);
     options.remote_slots_max = kRemoteSlotsMax;

@@ -1,0 +1,53 @@
+#include "daemon/campaign/together_pace.h"
+
+#include <gtest/gtest.h>
+
+namespace gpuemu {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::vector<Result<CaseReport>> passing(size_t count) {
+  CaseReport report;
+  report.result.passed = true;
+  return {count, report};
+}
+
+TEST(TogetherPace, DoublesWhileCasesPass) {
+  TogetherPace pace(8);
+  for (const size_t wanted : {1, 2, 4, 8, 8}) {
+    EXPECT_EQ(pace.cases(), wanted);
+    pace.note(passing(pace.cases()), milliseconds(1));
+  }
+}
+
+TEST(TogetherPace, BeginsAgainWithOneAfterAFailureOrAnError) {
+  TogetherPace pace(8);
+  pace.note(passing(4), milliseconds(1));
+  auto outcomes = passing(8);
+  outcomes[5]->result.passed = false;
+  pace.note(outcomes, milliseconds(1));
+  EXPECT_EQ(pace.cases(), 1u);
+  pace.note(passing(4), milliseconds(1));
+  outcomes = passing(8);
+  outcomes[0] = error(ErrorCode::Timeout, "too late");
+  pace.note(outcomes, milliseconds(1));
+  EXPECT_EQ(pace.cases(), 1u);
+}
+
+TEST(TogetherPace, HoldsASlotOnlyForItsLimit) {
+  TogetherPace pace(8);
+  pace.note(passing(4), 4 * kTogetherMax / 3);
+  EXPECT_EQ(pace.cases(), 3u);
+  pace.note(passing(3), 3 * kTogetherMax + milliseconds(3));
+  EXPECT_EQ(pace.cases(), 1u);
+}
+
+TEST(TogetherPace, IsOneOnASlotWithOnePlace) {
+  TogetherPace pace(1);
+  pace.note(passing(1), milliseconds(1));
+  EXPECT_EQ(pace.cases(), 1u);
+}
+
+}  // namespace
+}  // namespace gpuemu
