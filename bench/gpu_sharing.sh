@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
 # Measures a shared daemon on an idle host with 16 processors and perhaps a GPU: cases per second by lanes, the cost of the ledger, cases on the GPU.
-#   bench/gpu_sharing.sh BUNDLE [STORAGE]     in about three minutes; BUNDLE is the folder of scripts/bundle.sh --with-nvrtc, STORAGE is gpuemu_bench_storage
-# Needs this folder, examples/ and python3 with numpy, nothing else. bench/README.md says what each figure is compared with.
+#   bench/gpu_sharing.sh BUNDLE [STORAGE [BEFORE]]     in about five minutes
+# BUNDLE is the folder of scripts/bundle.sh --with-nvrtc, STORAGE is gpuemu_bench_storage or "", BEFORE such a folder of an older build, which runs in turn.
+# Needs this folder, examples/, tests/e2e/wire_client.py and python3 with numpy; with the package ray also two nodes are compared with one.
+# bench/README.md says what each figure is compared with.
 set -uo pipefail
-[ $# -ge 1 ] && [ -x "$1/bin/gpuemu" ] || { sed -n '2,4s/^# *//p' "$0" >&2; exit 2; }
+[ $# -ge 1 ] && [ -x "$1/bin/gpuemu" ] || { sed -n '2,6s/^# *//p' "$0" >&2; exit 2; }
 bundle=$(realpath "$1")
 storage=${2:+$(realpath "$2")}
+before=(); [ -z "${3:-}" ] || before=(--before "$(realpath "$3")/bin")
 cd "$(dirname "$0")" || exit 3
-show() { # COMMAND...: prints its last lines, and runs for at most a minute
+show() { # COMMAND...: prints its last lines, and runs for at most two minutes
   echo "== $* [$SECONDS s]"
-  timeout 60 "$@" 2>&1 | tail -n 20
+  timeout 120 "$@" 2>&1 | tail -n 20
 }
-show python3 guided_per_second.py --bin "$bundle/bin" --lanes 1,16 --cases 2500 --rounds 3
-show python3 guided_per_second.py --bin "$bundle/bin" --op softmax --lanes 1,16 --cases 700 --rounds 2
+show python3 guided_per_second.py --bin "$bundle/bin" "${before[@]}" --lanes 1,16 --cases 2500 --rounds 3
+show python3 guided_per_second.py --bin "$bundle/bin" "${before[@]}" --op softmax --lanes 1,16 --cases 700 --rounds 2
+show python3 sharing_bench.py --bin "$bundle/bin"
+show python3 projects_per_second.py --bin "$bundle/bin"
+show python3 cluster_per_second.py --bin "$bundle/bin" --rounds 2
 if [ -n "$storage" ]; then
   export LD_LIBRARY_PATH=$bundle/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
   for _ in 1 2; do show "$storage" 2000; done
