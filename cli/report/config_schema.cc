@@ -291,8 +291,6 @@ Json form_of(const Key& key) {
       return number(key.least, key.most);
     case KeyForm::Word:
       return key_words(key);
-    case KeyForm::RetiredWord:
-      return deprecated(key_words(key));
     case KeyForm::Words:
       return list_of(key_words(key));
     case KeyForm::WordOrWords:

@@ -222,6 +222,7 @@ struct Config {
                        ///< else python3.
   std::map<std::string, std::string> kernel_policy;
   // [validation]
+  bool selects_fastest = false;  ///< auto_select = "best_performance".
   std::vector<DType> dtypes = {DType::Float32};
   bool check_nan = true, check_inf = true;
   std::optional<uint64_t> seed;

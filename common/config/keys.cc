@@ -37,7 +37,7 @@ constexpr std::string_view kChecks[] = {
 constexpr std::string_view kModes[] = {"client_side", "daemon_orchestrated", "script_based",
                                        "kernel"};
 constexpr std::string_view kSubnormals[] = {"keep", "ftz_ok"};
-constexpr std::string_view kSelections[] = {"first_supported", "best_performance"};
+constexpr std::string_view kSelections[] = {kFirstSupported, kBestPerformance};
 
 constexpr Key kProject[] = {
     {"name", Text, "Shown in reports."},
@@ -45,11 +45,10 @@ constexpr Key kProject[] = {
     {"framework", RetiredText, "Has no effect: the files of an op say what it is written in."},
 };
 
-constexpr Key kAutoSelect = {
-    .name = "auto_select",
-    .form = RetiredWord,
-    .help = "Has no effect: of the variants that take a case the one of highest priority runs.",
-    .words = list<kSelections>};
+constexpr Key kAutoSelect{.name = "auto_select",
+                          .form = Word,
+                          .help = "How a variant is chosen.",
+                          .words = list<kSelections>};
 constexpr Key kPolicy[] = {kAutoSelect};
 constexpr KeySection kPolicySection{"runtime.kernel_policy", kPolicy};
 

@@ -54,12 +54,10 @@ enum class KeyForm {
   Retired,  ///< Has no effect; using it is a warning.
   RetiredText,
   RetiredTexts,  ///< A list of texts.
-  RetiredWord,   ///< One of Key::words.
 };
 
 inline bool is_retired(KeyForm form) {
-  return form == KeyForm::Retired || form == KeyForm::RetiredText ||
-         form == KeyForm::RetiredTexts || form == KeyForm::RetiredWord;
+  return form == KeyForm::Retired || form == KeyForm::RetiredText || form == KeyForm::RetiredTexts;
 }
 
 struct KeySection;

@@ -10,6 +10,10 @@
 
 namespace gpuemu {
 
+/// The words of auto_select.
+inline constexpr std::string_view kFirstSupported = "first_supported",
+                                  kBestPerformance = "best_performance";
+
 /// Words for `schedules` of the relation deterministic: thread orders.
 std::span<const std::string_view> schedule_names();
 /// Words for [validation].strategies, including "default".

@@ -48,11 +48,17 @@ void read_emulated_devices(TableReader& runtime) {
   runtime.self().state().emulated_devices = list;
 }
 
+void read_auto_select(TableReader& table, Config& config) {
+  std::string word;
+  table.read_one_of("auto_select", word);
+  if (!word.empty()) config.selects_fastest = word == kBestPerformance;
+}
+
 void read_kernel_policy(TableReader& runtime, Config& config) {
   const auto value = runtime.find("kernel_policy");
   if (!value) return;
   TableReader table(*value, kernel_policy_keys());
-  table.warn_of_retired();
+  read_auto_select(table, config);
   for (const auto& [op, kernel] : table.all()) {
     if (kernel_policy_keys().find(op) != nullptr) continue;
     if (const auto name = kernel.text()) config.kernel_policy[op] = *name;
@@ -252,6 +258,7 @@ void read_runtime(TableReader& root, Config& config) {
       config.python = *text;
     }
   }
+  read_auto_select(runtime, config);
   read_kernel_policy(runtime, config);
   runtime.finish();
 }

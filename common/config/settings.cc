@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "common/base/service_limits.h"
+#include "common/config/names.h"
 #include "common/config/readers.h"
 
 namespace gpuemu {
@@ -95,6 +96,9 @@ void list_runtime(const Config& config, Lister& out) {
   out.add("runtime.case_timeout_ms", std::to_string(config.case_timeout_ms));
   out.add("runtime.memory_limit_mb", std::to_string(config.memory_limit_mb));
   out.add("runtime.python", quoted(config.python));
+  out.add("runtime.kernel_policy.auto_select",
+          quoted(std::string(config.selects_fastest ? kBestPerformance : kFirstSupported)),
+          "runtime.auto_select");
   for (const auto& [op, kernel] : config.kernel_policy) {
     out.add("runtime.kernel_policy." + op, quoted(kernel));
   }

@@ -1,6 +1,8 @@
 // Computes sizes and creates tensors.
 #include "common/tensor/tensor.h"
 
+#include <bit>
+
 #include <fmt/ranges.h>
 
 #include "common/base/limits.h"
@@ -42,6 +44,14 @@ std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join
 Tensor make_tensor(DType dtype, Shape shape) {
   const auto bytes = static_cast<size_t>(element_count(shape)) * byte_size(dtype);
   return {dtype, std::move(shape), std::vector<std::byte>(bytes)};
+}
+
+std::string size_class(std::span<const int64_t> shape, bool contiguous) {
+  Shape rounded;
+  for (const int64_t size : shape) {
+    rounded.push_back(static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(size))));
+  }
+  return to_string(rounded) + (contiguous ? "" : " strided");
 }
 
 }  // namespace gpuemu

@@ -23,6 +23,9 @@ Result<int64_t> checked_element_count(const Shape& shape);
 int64_t element_count(const Shape& shape);
 Strides row_major_strides(const Shape& shape);
 std::string to_string(const Shape& shape);  ///< "[2, 3]"
+/// Returns the class of a tensor for which one measurement stands: its sizes rounded up to powers
+/// of two, "[2, 4]", and whether it is contiguous.
+std::string size_class(std::span<const int64_t> shape, bool contiguous);
 
 /// Owns packed, row-major, little-endian elements. A value type; copies are deep.
 struct Tensor {

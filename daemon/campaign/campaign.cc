@@ -148,25 +148,6 @@ class Campaign::Progress {
   ResultWriter<Finished> writer_;  // Last, because its thread uses all the other members.
 };
 
-Result<const KernelConfig*> Campaign::choose_kernel(const OpConfig& op,
-                                                    const CasePlan& plan) const {
-  std::optional<Scope> scope;  // Made for the first variant that needs it.
-  const auto preferred = config_.kernel_policy.find(op.name);
-  const KernelConfig* best = nullptr;
-  for (const std::string& name : op.kernels) {
-    if (!plan.kernel.empty() && name != plan.kernel) continue;
-    const KernelConfig* kernel = config_.find_kernel(name);
-    if (kernel == nullptr) continue;
-    if (kernel->supports) {
-      if (!scope) scope = scope_of(op, plan);
-      if (!GPUEMU_TRY(supports_case(*kernel, *scope))) continue;
-    }
-    if (preferred != config_.kernel_policy.end() && preferred->second == name) return kernel;
-    if (best == nullptr || kernel->priority > best->priority) best = kernel;
-  }
-  return best;
-}
-
 const ReferenceFiles& Campaign::reference_files() const { return slots_.reference_files(); }
 
 void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,

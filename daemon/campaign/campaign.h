@@ -15,6 +15,7 @@
 #include "common/base/result.h"
 #include "common/config/vocabulary.h"
 #include "daemon/campaign/large_cases.h"
+#include "daemon/campaign/variant_choice.h"
 #include "daemon/case/case_settings.h"
 #include "daemon/schedule/lane_claim.h"
 #include "judge/cases/case.h"
@@ -125,14 +126,16 @@ class Campaign {
  public:
   /// All arguments must outlive the campaign. `side` provides an emulator slot when `slots` belong
   /// to a GPU; null: none. `backend` decides the sizes of generated cases. Slots other than the
-  /// daemon's own run the same cases.
+  /// daemon's own run the same cases. `memory` may be empty.
   Campaign(const Config& config, KernelStore& kernels, SlotPool& slots, ExtraSlots* side,
-           std::string backend)
+           std::string backend, VariantMemory memory)
       : config_(config),
         kernels_(kernels),
         slots_(slots),
         side_(side),
-        backend_(std::move(backend)) {}
+        backend_(std::move(backend)),
+        variants_(config, kernels, std::move(memory),
+                  [this](const OpConfig& op, DType dtype) { return case_options(op, dtype); }) {}
 
   /// Runs the selected cases. Names in options.ops that are no op are skipped, because the caller
   /// has checked them. `cancel` ends the run between cases; what was found until then is reported.
@@ -194,7 +197,6 @@ class Campaign {
   Result<std::shared_ptr<Group>> make_group(const OpConfig& op, DType dtype,
                                             const CampaignOptions& options);
   uint64_t device_bytes(const OpConfig& op, const CasePlan& plan) const;
-  Result<const KernelConfig*> choose_kernel(const OpConfig& op, const CasePlan& plan) const;
   /// Returns, for a case on `slot`, a slot of an emulator that does not fuse, if the campaign's own
   /// slots have no shadows or may fuse; otherwise empty.
   std::function<Result<SlotLease>()> unfused_slot(const LaneClaim& claim, Slot& slot) const;
@@ -216,6 +218,7 @@ class Campaign {
   SlotPool& slots_;
   ExtraSlots* const side_;
   const std::string backend_;
+  VariantChoice variants_;
   LargeCases large_;
 };
 

@@ -57,6 +57,7 @@ void Campaign::Group::record(Finished finished) {
   report.max_diff = std::max(report.max_diff, result.max_diff);
   report.bound_ratio_max = std::max(report.bound_ratio_max, finished.outcome.bound_ratio_max);
   notes.merge(finished.outcome.remarks);
+  variants.add(finished.outcome);
   if (!result.warnings.empty()) {
     ++report.warned;
     warned.emplace(finished.plan.iteration, result);
@@ -98,6 +99,7 @@ OpTestReport Campaign::Group::finish(EarlyEnd end, bool is_piece) {
   for (auto& [iteration, result] : bad) report.failures.push_back(std::move(result));
   for (auto& [iteration, result] : warned) report.warnings.push_back(std::move(result));
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  for (std::string& text : variants.sentences()) report.notes.push_back(std::move(text));
   report.evidence =
       is_piece ? evidence.piece(report.dtype) : evidence.evidence(report.dtype, op->dims);
   if (broken) set_op_state(report, OpState::Broken, why_broken);

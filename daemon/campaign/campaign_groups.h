@@ -12,6 +12,7 @@
 #include "daemon/campaign/campaign.h"
 #include "daemon/campaign/evidence_tally.h"
 #include "daemon/campaign/silent_reference.h"
+#include "daemon/campaign/variant_choice.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {
@@ -49,6 +50,7 @@ struct Campaign::Group {
   // All below belongs to the storing thread while the campaign runs.
   OpTestReport report;
   EvidenceTally evidence;
+  VariantTally variants;
   SilentReference<Finished> unanswered;
   std::map<uint64_t, ValidationResult> bad, warned;  ///< By iteration.
   std::set<std::string> notes;

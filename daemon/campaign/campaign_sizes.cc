@@ -31,7 +31,7 @@ Result<CaseReport> Campaign::run_large(const OpConfig& op, const CasePlan& plan,
 
 LargeSizes Campaign::large_sizes_of(const OpConfig& op, DType dtype) const {
   return large_sizes(op, dtype, size_limits(config_, op, backend_), [&](const CasePlan& plan) {
-    const auto kernel = choose_kernel(op, plan);
+    const auto kernel = variants_.first(op, plan);
     return !kernel || *kernel != nullptr;
   });
 }

@@ -40,9 +40,17 @@ struct Campaign::OnSlot {
   CasePlan plan;
   std::optional<CaseRequest> request;
   std::optional<CaseRun> run;
+  std::optional<MeasuredChoice> choice;
   Slot& slot;
 
   explicit OnSlot(Slot& place) : slot(place) {}
+
+  Result<CaseReport> finish() {
+    auto report = run->finish();
+    if (report) report->choice = std::move(choice);
+    return report;
+  }
+
   ~OnSlot() {
     run.reset();  // What it has begun ends before the slot forgets the flag.
     slot.worker.stop_when(nullptr);
@@ -51,17 +59,21 @@ struct Campaign::OnSlot {
 
 Result<std::unique_ptr<Campaign::OnSlot>> Campaign::put_on_slot(const Wanted& one, Slot& slot,
                                                                 const LaneClaim& claim) {
-  const KernelConfig* kernel = GPUEMU_TRY(choose_kernel(*one.op, *one.plan));
+  auto made = std::make_unique<OnSlot>(slot);
+  // An interrupted command must not wait for the time limit of a kernel.
+  slot.worker.stop_when(kernels_.cancel());
+  VariantChoice::Chosen choice = GPUEMU_TRY(variants_.choose(*one.op, *one.plan, slot));
+  const KernelConfig* kernel = choice.kernel;
   if (kernel == nullptr) {
     return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", one.op->name);
   }
-  auto made = std::make_unique<OnSlot>(slot);
+  made->choice = std::move(choice.measured);
   made->prepared = GPUEMU_TRY(kernels_.prepare(*kernel, one.plan->dtype));
   made->plan = *one.plan;
   made->plan.kernel = kernel->name;
   const KernelFinder find_kernel = [this](const OpConfig& other,
                                           const CasePlan& wanted) -> Result<ChosenKernel> {
-    ChosenKernel chosen{GPUEMU_TRY(choose_kernel(other, wanted)), nullptr};
+    ChosenKernel chosen{GPUEMU_TRY(variants_.first(other, wanted)), nullptr};
     if (chosen.kernel == nullptr) {
       return error(ErrorCode::Unsupported, "no kernel of '{}' supports this case", other.name);
     }
@@ -71,21 +83,19 @@ Result<std::unique_ptr<Campaign::OnSlot>> Campaign::put_on_slot(const Wanted& on
   made->request.emplace(CaseRequest{config_, *one.op, *kernel, *made->prepared, made->plan,
                                     *one.settings, find_kernel});
   made->request->emulator_slot = unfused_slot(claim, slot);
-  // An interrupted command must not wait for the time limit of a kernel.
-  slot.worker.stop_when(kernels_.cancel());
   made->run.emplace(*made->request, slot);
   return made;
 }
 
 Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& plan, Slot& slot,
                                          const CaseSettings& settings, const LaneClaim& claim) {
-  return GPUEMU_TRY(put_on_slot({&op, &plan, &settings}, slot, claim))->run->finish();
+  return GPUEMU_TRY(put_on_slot({&op, &plan, &settings}, slot, claim))->finish();
 }
 
 /// Returns the device memory that the session counts for the case; 0 for a plan that cannot be
 /// built, because the case itself reports why.
 uint64_t Campaign::device_bytes(const OpConfig& op, const CasePlan& plan) const {
-  const auto kernel = choose_kernel(op, plan);
+  const auto kernel = variants_.first(op, plan);
   if (!kernel || *kernel == nullptr) return 0;
   const auto bytes = device_bytes_of(**kernel, op, plan);
   return bytes ? *bytes : 0;
@@ -155,7 +165,7 @@ Campaign::Outcomes Campaign::run_together(const std::vector<Wanted>& cases, cons
       if ((*lease)->worker.is_contended()) (*lease)->worker.settle();
     }
     for (size_t i = 0; i < cases.size(); ++i) {
-      auto outcome = made[i] ? (*made[i])->run->finish() : Result<CaseReport>(made[i].error());
+      auto outcome = made[i] ? (*made[i])->finish() : Result<CaseReport>(made[i].error());
       large_.end(*cases[i].plan,
                  outcome ? std::optional(outcome->result.duration_ms) : std::nullopt);
       outcomes.push_back(std::move(outcome));

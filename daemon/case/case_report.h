@@ -71,10 +71,17 @@ struct CaseExtras {
   std::optional<LaunchedCode> code;
 };
 
+/// Why auto_select = "best_performance" chose a variant.
+struct MeasuredChoice {
+  std::string sizes;  ///< The shape class.
+  std::string costs;  ///< Its cost and those of the others, for people.
+};
+
 struct CaseReport {
   ValidationResult result;
-  double bound_ratio_max = 0;          ///< Largest |output - reference| / bound.
-  std::string kernel;                  ///< The variant that ran.
+  double bound_ratio_max = 0;                 ///< Largest |output - reference| / bound.
+  std::string kernel;                         ///< The variant that ran.
+  std::optional<MeasuredChoice> choice = {};  ///< Absent if nothing was measured.
   std::vector<std::string> relations;  ///< The names of the relations that were checked on the
                                        ///< case.
   std::set<CaseNote> notes;

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "daemon/campaign/evidence_tally.h"
+#include "daemon/campaign/variant_choice.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/ci/coverage_gain.h"
 #include "daemon/ci/fingerprint.h"
@@ -35,6 +36,7 @@ struct CiUnit {
   uint64_t not_run = 0;      ///< Cases of the profile for which no time was left.
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   EvidenceTally evidence;
+  VariantTally variants;
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
   std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of

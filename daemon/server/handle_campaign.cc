@@ -281,8 +281,8 @@ Reply fuzz_op(const FuzzOpRequest& request, Call& call, JobControl& control) {
     auto restricted = narrow_op((*project)->config(), op->name, *request.config);
     if (!restricted) return error_reply(restricted.error());
     Project narrow(std::make_shared<const Config>(*std::move(restricted)),
-                   {call.context.slots, call.context.extra_slots}, call.context.cache_folder,
-                   call.context.arch);
+                   {call.context.slots, call.context.extra_slots}, call.context.store,
+                   call.context.cache_folder, call.context.arch);
     narrow.stop_when(control.cancel);
     return fuzz_kernel_op(*narrow.config().find_op(op->name), request, call, narrow, control);
   }

@@ -14,6 +14,7 @@
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/schedule/extra_slots.h"
 #include "daemon/server/config_watch.h"
+#include "daemon/storage/store.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {
@@ -26,12 +27,14 @@ class Project {
     SlotPool& own;
     ExtraSlots* side = nullptr;  ///< Null: no other slots.
   };
-  Project(std::shared_ptr<const Config> config, Slots slots, const std::string& cache_folder,
-          const std::string& arch)
+  /// `store` must outlive the project.
+  Project(std::shared_ptr<const Config> config, Slots slots, Store& store,
+          const std::string& cache_folder, const std::string& arch)
       : config_(std::move(config)),
         slots_(slots),
+        store_(store),
         kernels_(*config_, cache_folder, arch),
-        campaign_(*config_, kernels_, slots.own, slots.side, own_backend()) {}
+        campaign_(*config_, kernels_, slots.own, slots.side, own_backend(), variant_memory()) {}
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
 
@@ -51,8 +54,16 @@ class Project {
     return slots_.side == nullptr ? std::string(kEmulatorBackend) : slots_.side->own_backend();
   }
 
+  VariantMemory variant_memory() const {
+    return {[this](const std::string& name) { return store_.meta(name); },
+            [this](const std::string& name, const std::string& text) {
+              return store_.put_meta(name, text);
+            }};
+  }
+
   std::shared_ptr<const Config> config_;
   const Slots slots_;
+  Store& store_;
   KernelStore kernels_;
   Campaign campaign_;
   std::map<SlotVariant, std::unique_ptr<Campaign>> on_side_;

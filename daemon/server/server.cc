@@ -102,7 +102,7 @@ Result<std::unique_ptr<Project>> open_project(Call& call, const ProjectOverrides
   if (set_stubs_aside(written)) config = std::make_shared<const Config>(std::move(written));
   return std::make_unique<Project>(std::move(config),
                                    Project::Slots{context.slots, context.extra_slots},
-                                   context.cache_folder, context.arch);
+                                   context.store, context.cache_folder, context.arch);
 }
 
 ErrorReply config_error(const Error& error) { return {WireErrorCode::ConfigError, error.message}; }

@@ -1,12 +1,12 @@
 // Builds the keys of timings, and reads and writes their files.
 #include "ops/dispatch/timings.h"
 
-#include <bit>
 #include <charconv>
 #include <filesystem>
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
+#include "common/tensor/tensor.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -16,10 +16,7 @@ constexpr std::string_view kMagic = "gpuemu-timings 1\n";
 constexpr size_t kTimingsBytesMax = size_t{1} << 20;
 
 void append_class(std::string& text, const DeviceTensor& tensor) {
-  text += tensor.contiguous() ? " c" : " s";
-  for (const int64_t size : tensor.shape) {
-    text += fmt::format(",{}", std::bit_ceil(static_cast<uint64_t>(size)));
-  }
+  text += " " + size_class(tensor.shape, tensor.contiguous());
 }
 
 /// Removes and returns the next field up to `end`; nothing if there is none.

@@ -55,7 +55,7 @@ ALSO_GOOD = [
     "invariants = { no_nan = true, finite = false, sums_to = [{ axis = -1, value = 2 }, { axis = 0, value = 1.5 }], sorted = { direction = 'increasing' } }",
     "invariants = { scale_equivariant = { factor = 2, exact = true }, deterministic = { runs = 3, schedules = ['reverse', 'random'] } }",
     "[kernels.artifact_checks]\nmax_spills = 1\nsm_90a = { max_registers = 1 }", "[runtime]\nworkers = 'auto'", "[runtime]\nemulated_devices = 'sm_75'",
-    "[runtime.kernel_policy]\nauto_select = 'best_performance'\nscale = 'scale'", "[validation]\nseed = '18446744073709551615'",
+    "[runtime.kernel_policy]\nauto_select = 'best_performance'\nscale = 'scale'", "[runtime]\nauto_select = 'first_supported'", "[validation]\nseed = '18446744073709551615'",
     "[[kernels]]\nname = 'a'\nlaunches = [{ entry = 'a', grid = 1, block = 1, args = ['i8:1', ['f16:0.5', ['bool:1', 'ptr:null']]] }]",
     "[validation]\nreference_memory_limit_mb = 'auto'", "[validation.shapes]\nanything = [1]", "[ci]\nquick_dtypes = ['f16']",
     "[storage]\nbytes = '512MiB'\npassing_days = 0\nprune_minutes = 5", "[storage]\nbytes = 0",
@@ -158,8 +158,7 @@ def test_the_page_names_the_keys_without_effect_and_no_others(schema):
 
 @pytest.mark.parametrize("toml, key", [
     ("[project]\nname = 'a'\nversion = '1'", "project.version"), ("[project]\nname = 'a'\nframework = 'jax'", "project.framework"),
-    ("[runtime]\nauto_select = 'best_performance'", "runtime.auto_select"), ("[validation]\nlayouts = []", "validation.layouts"),
-    ("[runtime.kernel_policy]\nauto_select = 'first_supported'", "runtime.kernel_policy.auto_select"),
+    ("[validation]\nlayouts = []", "validation.layouts"),
     ("frameworks = ['jax']", "kernels[0].frameworks"),
 ])  # fmt: skip
 def test_a_key_without_effect_is_a_warning(home, toml, key):
