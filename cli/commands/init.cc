@@ -210,8 +210,10 @@ void tell(const SourceKernels& found, Session& session) {
       session.err << fmt::format("note: {} ({}): a guess, because {}\n", kernel.name, kernel.source,
                                  kernel.guess);
     }
-    for (const std::string& note : kernel.notes) {
-      session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, note);
+    for (const std::vector<std::string>* texts : {&kernel.doubts, &kernel.notes}) {
+      for (const std::string& note : *texts) {
+        session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, note);
+      }
     }
     guesses += kernel.guess.empty() ? 0 : 1;
   }

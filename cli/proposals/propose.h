@@ -79,12 +79,13 @@ struct ProposedKernel {
   std::map<std::string, std::string> follows = {};
   /// Expressions that its text computes from sizes alone: "(h - k) / s + 1".
   std::vector<std::string> computed = {};
-  std::string require = {};             ///< A condition for its sizes together: "n % k == 0".
-  std::string accumulate = {};          ///< Length of the longest sum, "" for none.
-  bool deterministic = true;            ///< No atomics on floats.
-  std::vector<std::string> notes = {};  ///< What the user should check, written to the file.
-  std::string guess = {};               ///< Why no trial succeeded; "" if one did.
-  std::string body = {};                ///< Text of the function, without comments.
+  std::string require = {};              ///< A condition for its sizes together: "n % k == 0".
+  std::string accumulate = {};           ///< Length of the longest sum, "" for none.
+  bool deterministic = true;             ///< No atomics on floats.
+  std::vector<std::string> notes = {};   ///< What the user should check, written to the file.
+  std::string guess = {};                ///< Why no trial succeeded; "" if one did.
+  std::vector<std::string> doubts = {};  ///< Why a failure may say nothing about the kernel.
+  std::string body = {};                 ///< Text of the function, without comments.
 
   const ProposedLaunch& launch() const { return launches.front(); }
   /// Returns dims with those of the grid first, without sizes that follow from others.

@@ -99,6 +99,13 @@ void print_failed(const OpTestReport& op, const ReportStyle& style, std::ostream
   out << line << "\n\n" << finding_blocks(all, style.block) << '\n';
 }
 
+/// Prints what makes the findings doubtful.
+void print_guess(const OpTestReport& op, const ReportStyle& style, std::ostream& out) {
+  if (op.guess.empty()) return;
+  out << wrapped("warning: ", one_line(op.guess), style.block.columns);
+  if (style.blocks) out << '\n';
+}
+
 void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& out,
               std::ostream& err) {
   if (is_broken(op)) {
@@ -124,6 +131,7 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
     return;
   }
   print_failed(op, style, out, err);
+  print_guess(op, style, out);
   out << warnings_text(op.warned, op.cases, op.warnings);
   if (style.blocks && !op.warnings.empty()) out << '\n';
   if (!style.compact) print_basis(op, out);

@@ -108,6 +108,13 @@ std::string determinism_text(const ProposedKernel& kernel) {
          "subnormal = \"ftz_ok\"     # and take subnormal ones for zero.\n";
 }
 
+/// Returns why a failure may say nothing about the kernel; "" if it does.
+std::string guess_of(const ProposedKernel& kernel) {
+  std::string text = kernel.guess;
+  for (const std::string& doubt : kernel.doubts) text += (text.empty() ? "" : " ") + doubt;
+  return text;
+}
+
 std::string kernel_text(const ProposedKernel& kernel) {
   std::vector<std::string> inputs, outputs, scratch, dims, attrs, args;
   size_t tensors = 0;
@@ -151,13 +158,17 @@ std::string kernel_text(const ProposedKernel& kernel) {
   }
   for (const auto& [dim, value] : kernel.follows) dims.push_back(dim + " = " + quoted(value));
   std::string text = "\n";
-  if (!kernel.guess.empty()) text += "# A guess, because " + kernel.guess + "\n";
   for (const std::string& note : kernel.notes) text += "# " + note + "\n";
   if (!kernel.launch().origin.empty()) {
     text += fmt::format("# Launched as in {}.\n", kernel.launch().origin);
   }
   text += fmt::format("[[kernels]]\nname = {}\nsource = {}\nreference = {}\n", quoted(kernel.name),
                       quoted(kernel.source), quoted(reference_path(kernel)));
+  const std::string guess = guess_of(kernel);
+  if (!guess.empty()) {
+    text += "# Delete this line once you have checked the others: failing tests repeat it.\n";
+    text += fmt::format("guess = {}\n", quoted(guess));
+  }
   text += fmt::format("inputs = [{}]\noutputs = [{}]\n", joined(inputs), joined(outputs));
   if (!scratch.empty()) {
     text += fmt::format("scratch = [{}]  # Nobody compares it.\n", joined(scratch));

@@ -45,7 +45,7 @@ bool keep_tails(const std::string& dim, ProposedKernel& kernel) {
   const int64_t each = block % kernel.launch().each == 0 ? kernel.launch().each : 1;
   values = each == 1 ? fmt::format("[1, {}]", largest)
                      : fmt::format("{{ range = [{0}, {1}], multiple_of = {0} }}", each, largest);
-  kernel.notes.push_back(fmt::format(
+  kernel.doubts.push_back(fmt::format(
       "Only multiples of {0} ran without a finding, but its launch rounds {1} up{2}. If {1} is "
       "always such a multiple, write {1} = {{ range = [{0}, {3}], multiple_of = {0} }}.",
       block, dim, each == 1 ? "" : fmt::format(", and each thread takes {} elements at once", each),

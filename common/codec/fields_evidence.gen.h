@@ -148,6 +148,7 @@ void fields(V& v, R& r) {
   v.extra("reference_failed", r.reference_failed);
   v.extra("not_run", r.not_run);
   v.extra("state", r.state);
+  v.extra("guess", r.guess);
 }
 
 template <typename V, Is<JobLine> R>

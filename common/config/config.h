@@ -102,6 +102,7 @@ struct OpConfig {
   /// The path of `reference` if its function is still an unwritten stub; `reference` is then "".
   /// See daemon/server/stub_reference.h.
   std::string stub_reference;
+  std::string guess;  ///< Why its sizes, arguments or launches may be wrong; "": they are not.
   std::vector<std::string> kernels;  ///< Variants.
   std::string op_script;
   ExecutionMode mode = ExecutionMode::ClientSide;
@@ -221,8 +222,8 @@ struct Config {
   std::string python;  ///< [runtime].python: interpreter of references; "" = the project's venv,
                        ///< else python3.
   std::map<std::string, std::string> kernel_policy;
-  // [validation]
   bool selects_fastest = false;  ///< auto_select = "best_performance".
+  // [validation]
   std::vector<DType> dtypes = {DType::Float32};
   bool check_nan = true, check_inf = true;
   std::optional<uint64_t> seed;

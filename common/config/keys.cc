@@ -343,6 +343,7 @@ constexpr Key kTestData[] = {
      .help = "Sizes: n = [1, 64] is a range, n = [1, 7, 64] a set, n = 8 one size, n = \"2 * m\" "
              "follows from others, and a table says more.",
      .section = &kDimSection},
+    {"guess", Text, "Why `gpuemu init` is not sure of the launch; failures repeat it."},
     {"require", Expression, "Condition that the sizes of every case satisfy, such as \"n >= k\"."},
     {.name = "attrs",
      .form = NamedTables,

@@ -335,6 +335,7 @@ void read_test_data(TableReader& table, OpConfig& op) {
   op.inputs = read_tensors(table, "inputs", TensorList::Inputs);
   op.outputs = read_tensors(table, "outputs", TensorList::Outputs);
   read_dims(table, op);
+  if (const auto guess = table.find("guess")) op.guess = guess->text().value_or("");
   table.read("require", op.require);
   if (const auto attrs = table.find("attrs")) {
     TableReader rows(*attrs);

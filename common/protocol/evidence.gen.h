@@ -191,6 +191,9 @@ struct OpTestReport {
   bool reference_failed = false;  ///< It answered no case, which `skipped_reason` says.
   uint64_t not_run = 0;  ///< Cases that the run ended before; `skipped_reason` or a note says why.
   OpState state = OpState::Ran;
+  /// For a failing op whose sizes, arguments or launches are guessed: what to check before
+  /// believing its findings. "" otherwise.
+  std::string guess;
   bool operator==(const OpTestReport&) const = default;
 };
 

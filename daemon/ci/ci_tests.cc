@@ -10,6 +10,7 @@
 #include "daemon/case/reproduction.h"
 #include "daemon/ci/case_samples.h"
 #include "daemon/ci/compare_results.h"
+#include "daemon/pipeline/describe_verdict.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -206,8 +207,8 @@ Status CiTests::keep(const std::vector<const CaseReport*>& outcomes) {
     events_.step();
     CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
     if (unit != nullptr) ++unit->chosen[one->kernel];
-    if (unit != nullptr && take_back(*unit, one->result)) continue;
     if (unit != nullptr) unit->variants.add(*one);
+    if (unit != nullptr && take_back(*unit, one->result)) continue;
     if (!one->result.passed) events_.failed(one->result);
     const size_t before = found_;
     note(*one);
@@ -403,6 +404,16 @@ void CiTests::keep_verdicts() {
   }
 }
 
+void CiTests::tell(const CiUnit& unit) {
+  const std::string of = fmt::format("{} {}: ", unit.report.op_name, name_of(unit.report.dtype));
+  const std::string guess = unit.report.failed > 0 ? guess_text(*unit.op) : "";
+  if (!guess.empty()) notes_.push_back("warning: " + guess);
+  for (const std::string& text : unit.variants.sentences()) notes_.push_back(of + text);
+  for (const std::string& text : machine_.campaign.sizes_not_run(*unit.op, unit.report.dtype)) {
+    notes_.push_back("warning: " + of + text);
+  }
+}
+
 /// A budget is asked for and what it leaves out is said; a limit that ends the profile's cases
 /// keeps the run from what it promises.
 void CiTests::tell_not_run() {
@@ -479,12 +490,7 @@ Status CiTests::run(CiRunSummary& summary) {
         "(compile_flags = [\"-lineinfo\"])");
   }
   if (!cancel_) map_worst(summary);
-  for (const auto& unit : units_) {
-    for (const std::string& text : machine_.campaign.sizes_not_run(*unit->op, unit->report.dtype)) {
-      notes_.push_back(fmt::format("warning: {} {}: {}", unit->report.op_name,
-                                   name_of(unit->report.dtype), text));
-    }
-  }
+  for (const auto& unit : units_) tell(*unit);
   summary.notes.insert(summary.notes.end(), notes_.begin(), notes_.end());
   return ok_status();
 }

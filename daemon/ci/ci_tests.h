@@ -73,6 +73,7 @@ class CiTests {
   void run_script_op(CiUnit& unit);
   void list(const CiUnit& unit, uint64_t place, const ValidationResult& result, bool regressed);
   void tell_not_run();
+  void tell(const CiUnit& unit);
   void collect_replays();
   Result<std::vector<ValidationResult>> stored_cases(const OpConfig& op);
   void break_units(const OpConfig& op, const std::string& why);

@@ -1,6 +1,7 @@
 #include "daemon/pipeline/describe_verdict.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include <fmt/ranges.h>
@@ -62,6 +63,18 @@ void add_note_sentences(OpTestReport& report) {
 
 }  // namespace
 
+std::string guess_text(const OpConfig& op) {
+  if (op.guess.empty()) return "";
+  std::string why = op.guess;
+  while (why.ends_with('.')) why.pop_back();
+  return fmt::format(
+      "`gpuemu init` was not sure of {}: {}. Before you believe these findings, compare its "
+      "shapes, "
+      "dims, grid, block and args at {}:{} with your program; delete the line `guess` there once "
+      "they are right",
+      op.name, why, std::filesystem::path(op.file).filename().string(), op.line);
+}
+
 void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& report) {
   const KernelConfig* kernel = config.find_kernel(report.kernel);
   if (kernel == nullptr || report.cases == 0) return;
@@ -90,6 +103,7 @@ void describe_verdict(const Config& config, const OpConfig& op, OpTestReport& re
     }
   }
   add_note_sentences(report);
+  if (report.failed > 0) report.guess = guess_text(op);
   if (idle.empty()) return;
   report.notes.push_back(
       fmt::format("no case could tell anything about {}: the sizes or ranges of "

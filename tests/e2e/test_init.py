@@ -116,6 +116,8 @@ def test_a_missing_check_of_the_tail_is_found_and_not_declared_away(new_home):
     assert "Only multiples of 4 ran without a finding, but its launch rounds rows up" in run.stderr
     done = home.run("test", "--cases", 24)
     assert done.returncode == 1, done.stdout + done.stderr
+    # The failure says on what it stands.
+    assert done.stdout.count("was not sure of no_tail: Only multiples of 256 ran") == 1, done.stdout
     assert "[FAIL] no_tail" in done.stdout and "[FAIL] no_row_check" in done.stdout and done.stdout.count("OutOfBounds") >= 2
 
 

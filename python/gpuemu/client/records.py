@@ -288,6 +288,7 @@ class OpReport:
     reference_failed: bool = False  # The reference failed for every case; skipped_reason gives the error.
     not_run: int = 0  # Cases left out because the run ended.
     state: str = ""  # "broken", "stopped", "no_variant_fits", ...: why there is no verdict. Empty when the op ran.
+    guess: str = ""  # What to check before believing the failures, if `gpuemu init` guessed how the op is launched.
 
 
 @dataclass
