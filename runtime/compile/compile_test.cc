@@ -163,6 +163,30 @@ TEST_P(Compile, KnowsTheHostsNumbersAndTypes) {
             GetParam() == CompilerChoice::Nvrtc ? "_Z1kPfPKxPhj" : "_Z1kPfPKlPhj");
 }
 
+TEST_P(Compile, KnowsWhatNvccIncludesByItself) {
+  CompileRequest wanted = request({"k"}, "text.cu");
+  wanted.source =
+      "__global__ void k(float* x, clock_t* t) {\n"
+      "  *t = clock();\n  x[0] = M_PI + INT_MAX + sinf(x[1]);\n  if (t == NULL) x[1] = NAN;\n}\n";
+  const auto module = compile_source(wanted);
+  ASSERT_TRUE(module) << module.error().message;
+  // As with nvcc, its own number is a warning at most.
+  wanted.source = "#define M_PI 3.14\n__global__ void k(float* x) { x[0] = M_PI; }\n";
+  EXPECT_TRUE(compile_source(wanted));
+}
+
+TEST_P(Compile, TakesTheFlagsOfABuildThatAreForTheHost) {
+  CompileRequest wanted = request({"k"}, "text.cu");
+  wanted.source =
+      "constexpr int twice(int n) { return 2 * n; }\n"
+      "__global__ void k(int* x) { x[0] = twice(x[1]); }\n";
+  wanted.flags = {"-O3",   "--expt-relaxed-constexpr", "--expt-extended-lambda", "-Xcompiler",
+                  "-fPIC", "-Xcompiler=-Wall",         "--use_fast_math"};
+  const auto module = compile_source(wanted);
+  ASSERT_TRUE(module) << module.error().message;
+  EXPECT_TRUE(module->warnings.empty()) << module->warnings.front();
+}
+
 INSTANTIATE_TEST_SUITE_P(Nvcc, Compile, testing::Values(CompilerChoice::Nvcc));
 INSTANTIATE_TEST_SUITE_P(Nvrtc, Compile, testing::Values(CompilerChoice::Nvrtc));
 

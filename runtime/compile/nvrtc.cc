@@ -14,6 +14,7 @@
 #include "runtime/compile/entry_names.h"
 #include "runtime/compile/host_code.h"
 #include "runtime/compile/includes.h"
+#include "runtime/compile/nvcc_flags.h"
 #include "runtime/compile/nvrtc_headers.h"
 
 namespace gpuemu::compile {
@@ -88,7 +89,7 @@ std::vector<std::string> options_of(const Toolkit& toolkit, const Job& job) {
   std::vector<std::string> out = {"--gpu-architecture=" + job.arch, "--generate-line-info",
                                   fmt::format("--pre-include={}", kPrelude)};
   bool has_standard = false;
-  for (const std::string& flag : job.flags) {
+  for (const std::string& flag : flags_for_nvrtc(job.flags)) {
     has_standard = has_standard || flag.starts_with("-std") || flag.starts_with("--std");
     if (flag != "-lineinfo" && flag != "--generate-line-info") out.push_back(flag);
   }
@@ -202,7 +203,10 @@ Result<Output> run_logged(const Library& library, const Toolkit& toolkit, const 
 /// option.
 std::string warning_of(const Library& library, const Toolkit& toolkit, Job job,
                        const std::string& log) {
-  const auto unmarked = unmarked_in(log);
+  auto unmarked = unmarked_in(log);
+  if (unmarked && relaxes_constexpr(job.flags)) {
+    std::erase_if(*unmarked, [](const Unmarked& one) { return one.is_constexpr; });
+  }
   if (unmarked && unmarked->empty()) return {};
   job.flags.emplace_back("-G");
   std::string ignored;

@@ -17,6 +17,9 @@ constexpr const char* kPreludeText = R"(#pragma once
 #define __builtin_nan(payload) __builtin_bit_cast(double, 0x7ff8000000000000)
 typedef unsigned int uint;
 typedef unsigned short ushort;
+#include <limits.h>
+#include <math.h>
+#include <stddef.h>
 )";
 
 constexpr const char* kMath = R"(#pragma once
@@ -154,12 +157,25 @@ namespace std { using cuda::std::numeric_limits; }
 constexpr const char* kTypeTraits = R"(#pragma once
 #include <cuda/std/type_traits>
 namespace std {
-using cuda::std::conditional_t; using cuda::std::decay_t; using cuda::std::enable_if_t;
-using cuda::std::is_same; using cuda::std::is_same_v; using cuda::std::is_floating_point_v;
-using cuda::std::is_integral_v; using cuda::std::is_signed_v; using cuda::std::is_unsigned_v;
-using cuda::std::make_unsigned_t; using cuda::std::remove_const_t; using cuda::std::remove_cv_t;
-using cuda::std::remove_reference_t; using cuda::std::integral_constant; using cuda::std::true_type;
-using cuda::std::false_type;
+using cuda::std::add_const_t; using cuda::std::add_pointer_t; using cuda::std::bool_constant;
+using cuda::std::common_type_t; using cuda::std::conditional; using cuda::std::conditional_t;
+using cuda::std::conjunction_v; using cuda::std::decay; using cuda::std::decay_t;
+using cuda::std::disjunction_v; using cuda::std::enable_if; using cuda::std::enable_if_t;
+using cuda::std::false_type; using cuda::std::integral_constant; using cuda::std::is_arithmetic;
+using cuda::std::is_arithmetic_v; using cuda::std::is_base_of_v; using cuda::std::is_class_v;
+using cuda::std::is_const_v; using cuda::std::is_convertible_v; using cuda::std::is_enum_v;
+using cuda::std::is_floating_point; using cuda::std::is_floating_point_v;
+using cuda::std::is_integral; using cuda::std::is_integral_v; using cuda::std::is_pointer;
+using cuda::std::is_pointer_v; using cuda::std::is_same; using cuda::std::is_same_v;
+using cuda::std::is_signed; using cuda::std::is_signed_v;
+using cuda::std::is_trivially_copyable_v; using cuda::std::is_unsigned;
+using cuda::std::is_unsigned_v; using cuda::std::is_void; using cuda::std::is_void_v;
+using cuda::std::make_signed_t; using cuda::std::make_unsigned; using cuda::std::make_unsigned_t;
+using cuda::std::negation_v; using cuda::std::remove_const; using cuda::std::remove_const_t;
+using cuda::std::remove_cv; using cuda::std::remove_cv_t; using cuda::std::remove_pointer;
+using cuda::std::remove_pointer_t; using cuda::std::remove_reference;
+using cuda::std::remove_reference_t; using cuda::std::true_type;
+using cuda::std::underlying_type_t; using cuda::std::void_t;
 }
 )";
 
