@@ -49,7 +49,8 @@ void run(const ArtifactsOptions& options, Session& session) {
     print_metrics(one, session.verbose, session.out);
   }
   if (all.empty() && !options.kernel.empty()) {
-    session.out << "no metrics of kernel '" << one_line(options.kernel) << "' are stored\n";
+    session.out << "no metrics of kernel '" << one_line(options.kernel)
+                << "' are stored; `gpuemu lint` measures\n";
   } else if (all.empty()) {
     session.out << "no metrics are stored; `gpuemu lint` measures\n";
   }
@@ -60,7 +61,8 @@ void run(const ArtifactsOptions& options, Session& session) {
 void add_artifacts(Command app, Session& session) {
   auto options = std::make_shared<ArtifactsOptions>();
   Command command = app.command("artifacts", "Show the metrics of the last lint");
-  command.option("-k,--kernel", options->kernel, "Only of this kernel").type_name("NAME");
+  command.option("KERNEL", options->kernel, "Only of this kernel");
+  command.option("-k,--kernel", options->kernel, "The same").type_name("NAME").hidden();
   command.flag("--history", options->history, "Earlier ones too, newest first");
   command.option("--limit", options->limit, "At most so many").type_name("N").not_negative();
   add_all_projects(command, session);

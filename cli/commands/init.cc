@@ -232,6 +232,7 @@ void run(InitOptions options, Session& session) {
     session.fail(
         error(ErrorCode::Io, "{} is a file; write the folder that holds it", folder.string()));
     return;
+  const bool is_new = !fs::exists(folder, failed);
   }
   fs::create_directories(folder, failed);
   if (failed) {
@@ -239,6 +240,7 @@ void run(InitOptions options, Session& session) {
                        "cannot make the folder {}: {}; name another one with --target-dir",
                        folder.string(), failed.message()));
     return;
+  if (is_new) session.out << fmt::format("made the folder {}\n", folder.string());
   }
   if (options.name.empty()) {
     const fs::path named = fs::weakly_canonical(folder, failed);

@@ -47,7 +47,12 @@ Result<RunArchive> read_archive(const std::string& name, const Session& session)
                              "writes it",
                              one_line(name), one_line(why.message))};
   };
-  const auto bytes = read_file(fs::path(session.working_folder) / name, kArchiveBytesMax);
+  const fs::path path = fs::path(session.working_folder) / name;
+  const auto bytes = read_file(path, kArchiveBytesMax);
+  if (!bytes && bytes.error().code == ErrorCode::NotFound) {
+    return error(ErrorCode::InvalidArgument, "no file {}; `gpuemu ci --archive FILE` writes one",
+                 one_line(path.string()));
+  }
   if (!bytes) return refuse(bytes.error());
   auto archive = unpack_archive(*bytes);
   if (!archive) return refuse(archive.error());

@@ -41,6 +41,11 @@ std::string did_you_mean_option(const std::string& word, const std::vector<std::
   if (format != kFormats.end() && has("--format")) {
     return fmt::format("; did you mean '--format {}'?", format->second);
   }
+  for (const char* key : {"backend", "arch", "workers"}) {
+    if (word == std::string("--") + key && !has(word)) {
+      return fmt::format("; write {0} = ... under [runtime] of gpuemu.toml", key);
+    }
+  }
   if (word == "--op" || word == "--kernel") return "; ops and kernels are named without an option";
   return did_you_mean(word, names);
 }

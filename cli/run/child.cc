@@ -127,6 +127,12 @@ Ended run_program(const std::vector<std::string>& command,
     ended.started = false;
     ended.exit_code = failed == ENOENT ? kNotFound : kNotExecutable;
     ended.problem = fmt::format("cannot run {}: {}", command[0], std::strerror(failed));
+    for (const char* ending : {".cu", ".cuh", ".cpp", ".cc", ".ptx"}) {
+      if (!command[0].ends_with(ending)) continue;
+      ended.problem +=
+          "; it is a source: name the program that is built from it, or write a gpuemu.toml with "
+          "`gpuemu init` and check its kernels with `gpuemu test`";
+    }
     return ended;
   }
   child_of_signals = child;

@@ -108,7 +108,7 @@ class MemoryStore : public Store {
         if (!time || one->timestamp <= static_cast<int64_t>(*time) / kMicroseconds) return *one;
       }
     }
-    return error(ErrorCode::NotFound, "no metrics of kernel '{}'", kernel);
+    return error(ErrorCode::NotFound, "no metrics of kernel '{}'; `gpuemu lint` measures", kernel);
   }
   Result<std::vector<ArtifactMetrics>> list_artifacts() override {
     const std::lock_guard lock(mutex_);

@@ -78,7 +78,7 @@ Result<ArtifactMetrics> StoredArtifacts::at(const std::string& kernel,
   }));
   if (!found.empty()) return decode_artifact(found);
   return error(ErrorCode::NotFound, "no metrics of kernel '{}'{}", kernel,
-               has_newer ? " are as old as that" : "");
+               has_newer ? " are as old as that" : "; `gpuemu lint` measures");
 }
 
 Result<std::vector<ArtifactMetrics>> StoredArtifacts::newest() {
