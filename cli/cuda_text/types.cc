@@ -32,6 +32,7 @@ constexpr auto kTypes = std::to_array<TypeRow>({
     {"long int", "int64", "i64"},
     {"int64_t", "int64", "i64"},
     {"ptrdiff_t", "int64", "i64"},
+    {"clock_t", "int64", "i64"},
     {"size_t", "uint64", "u64"},
     {"unsigned long", "uint64", "u64"},
     {"unsigned long long", "uint64", "u64"},

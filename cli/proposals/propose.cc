@@ -146,6 +146,15 @@ bool add_param(const SourceParam& param, const Instance& instance, const Definit
     return true;
   }
   if (!param.pointer && !is_dtype && add_members(param, type, definitions, made)) return true;
+  constexpr auto kHandles = std::to_array<std::string_view>(
+      {"cudaTextureObject_t", "cudaSurfaceObject_t", "CUtensorMap"});
+  if (std::ranges::find(kHandles, definitions.plain_type(type)) != kHandles.end()) {
+    why = fmt::format(
+        "it takes '{} {}', which only a program can make; check it in yours: `gpuemu run "
+        "./program`",
+        param.type, param.name);
+    return false;
+  }
   why = fmt::format(
       "it takes '{} {}{}', which gpuemu.toml cannot pass; write a __global__ function beside it "
       "that "

@@ -168,14 +168,16 @@ def test_a_kernel_that_is_left_out_is_named_with_a_reason_and_no_example_takes_i
     home = new_home({"k.cu": STRUCT, "torch.cu": "#include <torch/extension.h>\n__global__ void t(at::Half* x, int n) { x[0] = n; }\n",
                      "header.cu": "#include \"gone.h\"\n__global__ void h(float* x, int n) { x[0] = n; }\n",
                      "broken.cu": "__global__ void b(float* x, int n) { x[0] = ; }\n",
+                     "texture.cu": "__global__ void s(cudaTextureObject_t t, float* x, int n) { x[0] = tex1Dfetch<float>(t, n); }\n",
                      "constant.cu": "struct P { float* a; };\n__constant__ P w[4];\n__global__ void c(float* x, int n) { x[0] = w[n % 4].a[0]; }\n"})
     run = home.run("init")
     assert run.returncode == 0, run.stderr
-    assert "found 5 kernels: 0 tried on the emulator, 0 guessed, 5 left out" in run.stdout
-    assert files_of(home) == {"k.cu", "torch.cu", "header.cu", "broken.cu", "constant.cu", "gpuemu.toml", ".gitignore"}
+    assert "found 6 kernels: 0 tried on the emulator, 0 guessed, 6 left out" in run.stdout
+    assert files_of(home) == {"k.cu", "torch.cu", "header.cu", "broken.cu", "texture.cu", "constant.cu", "gpuemu.toml", ".gitignore"}
     text = (home.project / "gpuemu.toml").read_text()
     for what, why in (("k.cu: walk", "write a __global__ function beside it"), ("torch.cu: t", "put its __global__ functions into a file"),
                       ("header.cu: h", "includes gone.h, which is not in this folder: name the folder that has it with --include"),
+                      ("texture.cu: s", "which only a program can make; check it in yours: `gpuemu run ./program`"),
                       ("broken.cu: b", "broken.cu"), ("constant.cu: c", "the __constant__ variable w of type P[4]")):
         for where, line in ((run.stderr, f"note: {what} is left out: "), (text, f"# {what} is left out: ")):
             assert line in where and why in where.partition(line)[2].partition("\n")[0], where
