@@ -83,24 +83,22 @@ SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
     files.include_dirs.push_back(
         (fs::path(session.working_folder) / dir).lexically_normal().string());
   }
-  size_t done = 0;
-  SourceKernels kernels =
-      read_sources(files, [&](const std::string& file, const std::string& kernel) {
-        done += kernel.empty() ? 1 : 0;
-        if (session.terminal) {
-          session.err << fmt::format("\r\x1b[Klooking at {}{}{} ({} of {})", file,
-                                     kernel.empty() ? "" : ": ", kernel, done,
-                                     std::max(done, files.cuda.size()))
-                      << std::flush;
-        }
-        return !session.interrupted.load();
-      });
-  if (session.terminal && done > 0) session.err << "\r\x1b[K" << std::flush;
+  size_t done = 0, total = 0;
+  const auto show = [&](const std::string& what, size_t ready, size_t all) {
+    done = ready;
+    total = all;
+    if (session.terminal) {
+      session.err << fmt::format("\r\x1b[K{} ({} of {})", what, ready, all) << std::flush;
+    }
+    return !session.interrupted.load();
+  };
+  SourceKernels kernels = read_sources(files, show);
+  if (session.terminal && total > 0) session.err << "\r\x1b[K" << std::flush;
   if (session.interrupted.load()) {
     session.err << fmt::format(
-        "note: interrupted at file {} of {}; `gpuemu init --force` in a folder "
-        "below looks at fewer\n",
-        done, std::max(done, files.cuda.size()));
+        "note: interrupted after {} of {} kernels; `gpuemu init --force` in a folder below looks "
+        "at fewer\n",
+        done, total);
     tell_apart(kernels.kernels);
     return kernels;
   }
@@ -113,6 +111,7 @@ void plan_kernels(const ProjectText& project, const SourceKernels& found, FilePl
   plan.files["gpuemu.toml"] = config_text(project, found.kernels, found.left_out);
   for (const ProposedKernel& kernel : found.kernels) {
     plan.files[reference_path(kernel)] = reference_text(kernel);
+    plan.stubs.insert(reference_path(kernel));
   }
 }
 
@@ -171,7 +170,7 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   std::istringstream limits(found.limit);
   for (std::string line; std::getline(limits, line);) session.err << "note: " << line << '\n';
   const std::string framework = framework_of(options, found);
-  Planned plan{{folder, {}}, {}};
+  Planned plan{{folder, {}, {}}, {}};
   ProjectText project{options.name};
   if (!options.examples) plan.kernels = find_kernels(options, found, folder, session);
   project.include_dirs = plan.kernels.include_dirs;
@@ -232,16 +231,16 @@ void run(InitOptions options, Session& session) {
     session.fail(
         error(ErrorCode::Io, "{} is a file; write the folder that holds it", folder.string()));
     return;
-  const bool is_new = !fs::exists(folder, failed);
   }
+  const bool is_new = !fs::exists(folder, failed);
   fs::create_directories(folder, failed);
   if (failed) {
     session.fail(error(ErrorCode::Io,
                        "cannot make the folder {}: {}; name another one with --target-dir",
                        folder.string(), failed.message()));
     return;
-  if (is_new) session.out << fmt::format("made the folder {}\n", folder.string());
   }
+  if (is_new) session.out << fmt::format("made the folder {}\n", folder.string());
   if (options.name.empty()) {
     const fs::path named = fs::weakly_canonical(folder, failed);
     options.name = named.filename().string();
@@ -269,6 +268,9 @@ void run(InitOptions options, Session& session) {
   }
   for (const auto& [file, backup] : done->backups) {
     session.out << fmt::format("kept {} as {}\n", file, backup);
+  }
+  for (const std::string& file : done->kept) {
+    session.out << fmt::format("kept {}, which is written\n", file);
   }
   for (const std::string& file : done->written) session.out << fmt::format("wrote {}\n", file);
   if (plan.kernels.kernels.empty() && !plan.kernels.left_out.empty()) {

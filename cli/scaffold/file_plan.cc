@@ -1,6 +1,7 @@
 #include "cli/scaffold/file_plan.h"
 
 #include "common/base/files.h"
+#include "common/base/limits.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -16,6 +17,14 @@ Result<fs::path> backup_path(const fs::path& file) {
     if (!fs::exists(fs::symlink_status(kept, ignored))) return kept;
   }
   return error(ErrorCode::Io, "{} has {} backups; remove some", file.string(), kBackupsMax);
+}
+
+/// Returns whether the file is there and more than a stub.
+bool is_written(const fs::path& file) {
+  std::error_code failed;
+  if (!fs::exists(fs::symlink_status(file, failed))) return false;
+  const auto text = read_file(file, kSourceBytesMax);
+  return !text || text->find("raise NotImplementedError") == std::string::npos;
 }
 
 /// Undoes the recorded changes, unless told to keep them.
@@ -43,6 +52,7 @@ Result<WrittenFiles> write_files(const FilePlan& plan, bool force) {
   std::error_code failed;
   std::string existing;
   for (const auto& [name, text] : plan.files) {
+    if (plan.stubs.contains(name)) continue;
     if (!fs::exists(fs::symlink_status(plan.folder / name, failed))) continue;
     existing += (existing.empty() ? "" : ", ") + name;
   }
@@ -60,7 +70,11 @@ Result<WrittenFiles> write_files(const FilePlan& plan, bool force) {
       return error(ErrorCode::Io, "cannot make the folder {}: {}", file.parent_path().string(),
                    failed.message());
     }
-    if (fs::exists(fs::symlink_status(file, failed))) {
+    if (plan.stubs.contains(name) && is_written(file)) {
+      done.kept.push_back(name);
+      continue;
+    }
+    if (fs::exists(fs::symlink_status(file, failed)) && !plan.stubs.contains(name)) {
       const fs::path backup = GPUEMU_TRY(backup_path(file));
       fs::rename(file, backup, failed);
       if (failed) {

@@ -1,6 +1,7 @@
 #include "cli/scaffold/read_sources.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -8,11 +9,9 @@
 
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/include_dirs.h"
-#include "cli/trials/settle.h"
+#include "cli/scaffold/try_kernels.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "common/numeric/dtype.h"
-#include "runtime/compile/compile.h"
 #include "runtime/compile/includes.h"
 
 namespace gpuemu::cli {
@@ -20,39 +19,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kArchitecture = "sm_80";
-
 std::string clean_text(const fs::path& file) {
   const auto text = read_file(file, kSourceBytesMax);
   return text ? without_comments(*text) : std::string();
 }
 
-/// Returns the entry for the kernel's first dtype: "softmax<float>".
-std::string instance_of(const ProposedKernel& kernel) {
-  const DType dtype = kernel.dtypes.empty()
-                          ? DType::Float32
-                          : dtype_from_alias(kernel.dtypes.front()).value_or(DType::Float32);
-  std::string entry = kernel.entry;
-  for (size_t at = entry.find("{ctype}"); at != std::string::npos; at = entry.find("{ctype}")) {
-    entry.replace(at, 7, cuda_type_of(dtype));
-  }
-  return entry;
-}
-
-/// Returns the first line of a compiler's output, without the folder.
-std::string first_line(std::string text, const fs::path& folder) {
-  text.resize(std::min(text.find('\n'), text.size()));
-  const std::string prefix = folder.string() + "/";
-  for (size_t at = text.find(prefix); at != std::string::npos; at = text.find(prefix)) {
-    text.erase(at, prefix.size());
-  }
-  return text;
-}
-
 class Reader {
  public:
-  Reader(const SourceFiles& files, const Progress& progress)
-      : files_(files), progress_(progress), dirs_(files.include_dirs) {
+  explicit Reader(const SourceFiles& files) : files_(files), dirs_(files.include_dirs) {
     for (const std::string& dir : include_dirs_of_build(files.folder)) {
       if (std::ranges::find(dirs_, dir) == dirs_.end()) {
         dirs_.push_back(dir);
@@ -101,7 +75,7 @@ class Reader {
       }
       for (ProposedKernel& one : some) proposed.push_back(std::move(one));
     }
-    if (!proposed.empty()) try_all(path, std::move(proposed));
+    if (!proposed.empty()) files_to_try_.emplace_back(path, dirs_, std::move(proposed));
   }
 
   /// Returns whether the header has kernels, and no source that was read includes it.
@@ -113,7 +87,15 @@ class Reader {
     return text && text->find("__global__") != std::string::npos && !scan_kernels(*text).empty();
   }
 
+  std::vector<FileToTry>& files_to_try() { return files_to_try_; }
+
   SourceKernels take() {
+    for (FileToTry& file : files_to_try_) {
+      for (size_t i = 0; i < file.proposed.size(); ++i) {
+        if (file.settled[i]) out_.kernels.push_back(*std::move(file.settled[i]));
+        if (file.left_out[i]) out_.left_out.push_back(*std::move(file.left_out[i]));
+      }
+    }
     for (const std::string& dir : dirs_) {
       fs::path relative = fs::path(dir).lexically_relative(files_.folder);
       if (!relative.has_filename()) {
@@ -136,75 +118,23 @@ class Reader {
     }
   }
 
-  Result<CompiledModule> compiled(const fs::path& path,
-                                  const std::vector<std::string>& entries) const {
-    CompileRequest request;
-    request.path = path.string();
-    request.arch = kArchitecture;
-    request.include_dirs = dirs_;
-    request.name_expressions = entries;
-    return compile_source(request);
-  }
-
   /// Describes what to do about a header that the source includes but that was not found; "" if
   /// there is none.
   const std::string& missing_header(const fs::path& path) {
     const auto [place, is_new] = missing_.try_emplace(path.string());
     if (!is_new) return place->second;
-    const auto plain = compiled(path, {});
+    const auto plain = compile_for_trial(path, dirs_, {});
     if (!plain) place->second = about_missing_header(plain.error().message);
     return place->second;
   }
 
-  void leave_out(const ProposedKernel& kernel, const Error& problem) {
-    std::string why = about_missing_header(problem.message);
-    if (why.empty()) {
-      why = fmt::format("it does not compile: {}; fix it, or write its entry yourself",
-                        first_line(problem.message, files_.folder));
-    }
-    if (const size_t at = problem.message.find(kWithoutHost); at != std::string::npos) {
-      const std::string also = problem.message.substr(at + kWithoutHost.size());
-      why += "; without it: " + first_line(also, files_.folder);
-    }
-    out_.left_out.push_back({kernel.source, kernel.name, why});
-  }
-
-  /// Tries all kernels of a source together; if that fails, each on its own.
-  void try_all(const fs::path& path, std::vector<ProposedKernel> proposed) {
-    std::vector<std::string> entries;
-    for (const ProposedKernel& kernel : proposed) entries.push_back(instance_of(kernel));
-    const auto together = compiled(path, entries);
-    if (!together && proposed.size() > 1) {
-      // A fault outside the kernels affects all of them.
-      const auto plain = compiled(path, {});
-      if (!plain) {
-        for (const ProposedKernel& kernel : proposed) leave_out(kernel, plain.error());
-        return;
-      }
-    }
-    for (size_t i = 0; i < proposed.size(); ++i) {
-      ProposedKernel& kernel = proposed[i];
-      if (!progress_(kernel.source, kernel.name)) return;
-      auto alone = together || proposed.size() == 1 ? together : compiled(path, {entries[i]});
-      if (!alone) {
-        leave_out(kernel, alone.error());
-        continue;
-      }
-      const auto entry = alone->lowered.find(entries[i]);
-      const std::string why =
-          settle(alone->ptx, entry == alone->lowered.end() ? entries[i] : entry->second, kernel);
-      kernel.guess = first_line(why, files_.folder);
-      out_.kernels.push_back(std::move(kernel));
-    }
-  }
-
   const SourceFiles& files_;
-  const Progress& progress_;
   std::vector<std::string> dirs_;
   std::vector<HostLaunch> launches_;
   std::set<std::string> seen_;
   std::set<std::string> included_;
   std::map<std::string, std::string> missing_;  ///< By path: the result of missing_header().
+  std::vector<FileToTry> files_to_try_;
   SourceKernels out_;
 };
 
@@ -231,17 +161,17 @@ std::vector<std::string> told(const std::vector<LeftOut>& left_out) {
 }
 
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
-  Reader reader(files, progress);
-  for (const std::string& file : files.cuda) {
-    if (!progress(file, "")) return reader.take();
-    reader.read(file);
-  }
+  Reader reader(files);
+  std::vector<std::string> all = files.cuda;
   // Headers of a header-only library are included by no source.
-  for (const std::string& file : files.headers) {
-    if (!file.ends_with(".cuh") || !reader.is_source(file)) continue;
-    if (!progress(file, "")) break;
-    reader.read(file);
+  std::ranges::copy_if(files.headers, std::back_inserter(all),
+                       [](const std::string& file) { return file.ends_with(".cuh"); });
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (i >= files.cuda.size() && !reader.is_source(all[i])) continue;
+    if (!progress("reading " + all[i], i, all.size())) return reader.take();
+    reader.read(all[i]);
   }
+  try_kernels(files.folder, reader.files_to_try(), progress);
   return reader.take();
 }
 

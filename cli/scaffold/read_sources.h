@@ -34,9 +34,10 @@ struct SourceFiles {
   std::vector<std::string> include_dirs;  ///< Absolute folders that the user gave.
 };
 
-/// Called with the file that is being read, and then with each of its kernels; "" while the file is
-/// compiled. Returns false to stop the work: results until then are kept.
-using Progress = std::function<bool(const std::string& file, const std::string& kernel)>;
+/// Called with what is done now, and how many kernels are done, out of how many are known; by one
+/// thread at a time. Returns false to stop the work: results until then are kept.
+using Progress = std::function<bool(const std::string& what, size_t done, size_t total)>;
+/// Compiles and tries the kernels on all processors.
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress);
 
 }  // namespace gpuemu::cli

@@ -188,6 +188,21 @@ TEST_F(WriteFiles, KeepsEveryReplacedFile) {
   EXPECT_EQ(text_of("b") + text_of("b.bak") + text_of("b.bak2"), "thirdfirstsecond");
 }
 
+TEST_F(WriteFiles, KeepsWhatTheUserWroteIntoAStubAndRenewsTheOthers) {
+  ASSERT_TRUE(write_file(folder_ / "a.py", "def reference(x):\n    return x\n"));
+  ASSERT_TRUE(write_file(folder_ / "b.py", "def reference(x):\n    raise NotImplementedError\n"));
+  for (const bool force : {false, true}) {
+    const auto done =
+        write_files({folder_, {{"a.py", "new"}, {"b.py", "new"}}, {"a.py", "b.py"}}, force);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(done->kept, std::vector<std::string>{"a.py"});
+    EXPECT_TRUE(done->backups.empty());
+    EXPECT_EQ(text_of("a.py"), "def reference(x):\n    return x\n");
+    EXPECT_EQ(text_of("b.py"), "new");
+    ASSERT_TRUE(write_file(folder_ / "b.py", "raise NotImplementedError"));
+  }
+}
+
 TEST_F(WriteFiles, TakesBackWhatItWroteWhenALaterFileFails) {
   ASSERT_TRUE(write_file(folder_ / "a", "old"));
   ASSERT_TRUE(write_file(folder_ / "x", "no folder"));

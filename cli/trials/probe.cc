@@ -56,29 +56,50 @@ class Allocations {
   std::vector<uint64_t> addresses_;
 };
 
+/// Returns the processor time of this thread, which runs the launches of its devices itself.
+std::chrono::nanoseconds processor_time() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 /// Adds the processor time of its scope.
 class Spent {
  public:
-  explicit Spent(std::chrono::nanoseconds& sum) : sum_(sum), begin_(std::clock()) {}
-  ~Spent() {
-    sum_ += std::chrono::nanoseconds((std::clock() - begin_) * (1'000'000'000 / CLOCKS_PER_SEC));
-  }
+  explicit Spent(std::chrono::nanoseconds& sum) : sum_(sum), begin_(processor_time()) {}
+  ~Spent() { sum_ += processor_time() - begin_; }
   Spent(const Spent&) = delete;
   Spent& operator=(const Spent&) = delete;
 
  private:
   std::chrono::nanoseconds& sum_;
-  std::clock_t begin_;
+  std::chrono::nanoseconds begin_;
 };
+
+/// Marks the elements of kBytes bytes each that differ.
+template <size_t kBytes>
+std::vector<bool> changes_of(const std::byte* before, const std::byte* after, size_t count) {
+  std::vector<bool> out(count);
+  for (size_t at = 0; at < count; ++at) {
+    if (std::memcmp(before + at * kBytes, after + at * kBytes, kBytes) != 0) out[at] = true;
+  }
+  return out;
+}
 
 std::vector<bool> changes(const std::vector<std::byte>& before, const std::vector<std::byte>& after,
                           size_t element) {
   if (before == after) return {};
-  std::vector<bool> out(before.size() / element);
-  for (size_t at = 0; at < out.size(); ++at) {
-    out[at] = std::memcmp(before.data() + at * element, after.data() + at * element, element) != 0;
+  const size_t count = before.size() / element;
+  switch (element) {
+    case 1:
+      return changes_of<1>(before.data(), after.data(), count);
+    case 2:
+      return changes_of<2>(before.data(), after.data(), count);
+    case 4:
+      return changes_of<4>(before.data(), after.data(), count);
+    default:
+      return changes_of<8>(before.data(), after.data(), count);
   }
-  return out;
 }
 
 void add_finding(const DeviceFinding& finding, const ProbeCall& call, ProbeSeen& seen) {

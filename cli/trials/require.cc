@@ -1,5 +1,6 @@
 #include "cli/trials/require.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/core.h>
@@ -45,6 +46,11 @@ Sizes Requirement::met(const Sizes& sizes) const {
     std::swap(out[larger], out[other]);
   }
   return out;
+}
+
+bool is_compared(const ProposedKernel& kernel, const std::string& dim) {
+  const auto param = std::ranges::find(kernel.params, dim, &ProposedParam::name);
+  return param == kernel.params.end() || is_compared(kernel.body, *param);
 }
 
 std::vector<Requirement> requirements_of(const ProposedKernel& kernel) {

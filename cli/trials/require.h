@@ -20,6 +20,9 @@ struct Requirement {
   Sizes met(const Sizes& sizes) const;
 };
 
+/// Returns whether the kernel's text compares an index with the size.
+bool is_compared(const ProposedKernel& kernel, const std::string& dim);
+
 /// Returns the conditions that the kernel's text suggests, the most likely first: it divides one
 /// size by another, or compares with one and multiplies by the other.
 std::vector<Requirement> requirements_of(const ProposedKernel& kernel);

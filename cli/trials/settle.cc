@@ -267,11 +267,21 @@ class Search {
       one.launches = {launch};
       std::vector<std::vector<Sizes>> all = all_tries(one);
       all.resize(std::min(all.size(), families_max));
+      size_t tiled = 0;  // Families of whole tiles that come first.
+      if (takes_whole_tiles(one) && !one.launch().origin.empty()) {
+        tiled = tiles_to_try(one.dims(), tiles_of(one.launch().grid)).size();
+      }
       for (std::vector<Sizes>& tries : all) {
         if (adapt) std::ranges::transform(tries, tries.begin(), adapt);
         // Whole tiles are large; start with small sizes, which take less time.
         if (!one.follows.empty()) std::ranges::stable_sort(tries, {}, volume_of);
         const auto doubts = try_one(one, tries);
+        // What goes wrong with the sizes that host code has in mind is what the user must know; a
+        // short look at others is enough then.
+        if (tiled > 0 && --tiled == 0 && !doubts && decisive_.empty()) {
+          decisive_ = why_;
+          probe_.allow(kLookTimeMax);
+        }
         if (doubts && *doubts < least) {
           least = *doubts;
           best = found_;
@@ -288,7 +298,7 @@ class Search {
   }
 
   const std::optional<ProposedKernel>& found() const { return found_; }
-  const std::string& why() const { return why_; }
+  const std::string& why() const { return decisive_.empty() ? why_ : decisive_; }
 
  private:
   // Small enough that the product of ten fits in an integer.
@@ -302,10 +312,20 @@ class Search {
 
   static std::vector<std::vector<Sizes>> all_tries(const ProposedKernel& kernel) {
     std::vector<std::vector<Sizes>> all = sizes_to_try(kernel.dims());
-    // Last, because a kernel that accepts other sizes should be tested with them.
-    std::ranges::copy(tiles_to_try(kernel.dims(), tiles_of(kernel.launch().grid)),
-                      std::back_inserter(all));
+    std::vector<std::vector<Sizes>> tiled =
+        tiles_to_try(kernel.dims(), tiles_of(kernel.launch().grid));
+    // A kernel that accepts other sizes should be tested with them, but one that compares no index
+    // with its sizes does not.
+    all.insert(takes_whole_tiles(kernel) ? all.begin() : all.end(), tiled.begin(), tiled.end());
     return all;
+  }
+
+  /// Returns whether the launch rounds sizes up to tiles, and the kernel compares none of them.
+  static bool takes_whole_tiles(const ProposedKernel& kernel) {
+    const std::map<std::string, int64_t> tiles = tiles_of(kernel.launch().grid);
+    return !tiles.empty() && std::ranges::none_of(tiles, [&](const auto& tile) {
+      return is_compared(kernel, tile.first);
+    });
   }
 
   /// Returns doubts(); nothing if not everything is known.
@@ -333,6 +353,7 @@ class Search {
   std::optional<ProposedKernel> found_;
   size_t most_ = 0;
   std::string why_ = "no launch of it runs with sizes of a few dozen";
+  std::string decisive_;  ///< What goes wrong with whole tiles of a launch of host code.
 };
 
 /// Tries only sizes that meet a condition that the kernel may expect: that one is a multiple of

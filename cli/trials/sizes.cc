@@ -256,24 +256,27 @@ std::map<std::string, int64_t> divisors_of(const std::map<std::string, std::stri
 
 std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,
                                              const std::map<std::string, int64_t>& tiles) {
-  constexpr int64_t kLargeTile = 64, kTileMax = 256;
+  constexpr int64_t kLargeTile = 32, kTileMax = 256;
   const bool any = std::ranges::any_of(
       tiles, [](const auto& tile) { return tile.second >= kLargeTile && tile.second <= kTileMax; });
   if (!any || dims.size() < 2 || dims.size() > 4) return {};
-  // Multiples of the tile for each dim, and of 16 for the others; no two products are equal.
+  // Multiples of the tile for each dim, and of 16 or 32 for the others; no two products are equal.
   static constexpr int64_t kTiles[][2] = {{1, 2}, {2, 1}, {1, 3}};
   static constexpr int64_t kSteps[][2] = {{2, 3}, {1, 4}, {1, 2}};
-  std::vector<Sizes> together;
-  for (size_t at = 0; at < std::size(kTiles); ++at) {
-    Sizes& sizes = together.emplace_back();
-    size_t tiled = 0, other = 0;
-    for (const std::string& dim : dims) {
-      const auto tile = tiles.find(dim);
-      sizes[dim] = tile != tiles.end() ? tile->second * kTiles[at][tiled++ % 2]
-                                       : 16 * kSteps[at][other++ % 2];
+  std::vector<std::vector<Sizes>> all;
+  for (const int64_t step : {16, 32}) {
+    std::vector<Sizes>& together = all.emplace_back();
+    for (size_t at = 0; at < std::size(kTiles); ++at) {
+      Sizes& sizes = together.emplace_back();
+      size_t tiled = 0, other = 0;
+      for (const std::string& dim : dims) {
+        const auto tile = tiles.find(dim);
+        sizes[dim] = tile != tiles.end() ? tile->second * kTiles[at][tiled++ % 2]
+                                         : step * kSteps[at][other++ % 2];
+      }
     }
   }
-  return {together};
+  return all;
 }
 
 AllowedSizes allowed_sizes(const std::vector<std::string>& dims, const Sizes& base,

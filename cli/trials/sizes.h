@@ -15,7 +15,7 @@ namespace gpuemu::cli {
 std::vector<std::vector<Sizes>> sizes_to_try(const std::vector<std::string>& dims);
 
 /// Returns the same for a kernel whose blocks work on large tiles: multiples of the tile for dims
-/// in `tiles`, of 16 for the others. Empty if no tile is large.
+/// in `tiles`, of 16 or 32 for the others. Empty if no tile is large.
 std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dims,
                                              const std::map<std::string, int64_t>& tiles);
 

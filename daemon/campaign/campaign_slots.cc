@@ -44,16 +44,17 @@ struct Campaign::OnSlot {
   Slot& slot;
 
   explicit OnSlot(Slot& place) : slot(place) {}
+  OnSlot(const OnSlot&) = delete;
+  OnSlot& operator=(const OnSlot&) = delete;
+  ~OnSlot() {
+    run.reset();  // What it has begun ends before the slot forgets the flag.
+    slot.worker.stop_when(nullptr);
+  }
 
   Result<CaseReport> finish() {
     auto report = run->finish();
     if (report) report->choice = std::move(choice);
     return report;
-  }
-
-  ~OnSlot() {
-    run.reset();  // What it has begun ends before the slot forgets the flag.
-    slot.worker.stop_when(nullptr);
   }
 };
 

