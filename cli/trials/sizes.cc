@@ -275,6 +275,7 @@ std::vector<std::vector<Sizes>> tiles_to_try(const std::vector<std::string>& dim
                                          : step * kSteps[at][other++ % 2];
       }
     }
+    if (tiles.size() == dims.size()) break;  // The others would be the same.
   }
   return all;
 }

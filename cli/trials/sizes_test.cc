@@ -17,8 +17,8 @@ TEST(KeepTails, KeepsMultiplesOfWhatAThreadTakesAtOnce) {
   kernel.sizes = {{"n", "[2048, 6144]"}};
   EXPECT_TRUE(keep_tails("n", kernel));
   EXPECT_EQ(kernel.sizes["n"], "{ range = [8, 6144], multiple_of = 8 }");
-  ASSERT_EQ(kernel.notes.size(), 1u);
-  EXPECT_NE(kernel.notes[0].find("each thread takes 8 elements at once"), std::string::npos);
+  ASSERT_EQ(kernel.doubts.size(), 1u);
+  EXPECT_NE(kernel.doubts[0].find("each thread takes 8 elements at once"), std::string::npos);
   kernel.launches[0].each = 1;
   kernel.sizes = {{"n", "{ range = [2048, 6144], multiple_of = 2048 }"}};
   EXPECT_TRUE(keep_tails("n", kernel));
@@ -42,12 +42,15 @@ TEST(TellRefused, SaysWhichSizeWentWrongAndHow) {
 
 TEST(SizesToTry, AreMultiplesOfLargeTiles) {
   const auto tiled = tiles_to_try({"M", "N", "K"}, {{"M", 128}, {"N", 128}});
-  ASSERT_EQ(tiled.size(), 1u);
-  for (const Sizes& sizes : tiled[0]) {
-    EXPECT_EQ(sizes.at("M") % 128, 0);
-    EXPECT_EQ(sizes.at("N") % 128, 0);
-    EXPECT_EQ(sizes.at("K") % 16, 0);
+  ASSERT_EQ(tiled.size(), 2u);
+  for (size_t family = 0; family < 2; ++family) {
+    for (const Sizes& sizes : tiled[family]) {
+      EXPECT_EQ(sizes.at("M") % 128, 0);
+      EXPECT_EQ(sizes.at("N") % 128, 0);
+      EXPECT_EQ(sizes.at("K") % (family == 0 ? 16 : 32), 0);
+    }
   }
+  EXPECT_EQ(tiles_to_try({"M", "N"}, {{"M", 32}, {"N", 32}}).size(), 1u);
   EXPECT_TRUE(tiles_to_try({"M", "N"}, {{"M", 16}, {"N", 16}}).empty());
 }
 
