@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "cli/cuda_text/include_dirs.h"
-#include "cli/proposals/settle.h"
+#include "cli/trials/settle.h"
 #include "common/base/threads.h"
 #include "common/numeric/dtype.h"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/executor/plan.h"
 #include "daemon/worker/busy_wait.h"
-#include "daemon/worker/plan.h"
 #include "daemon/worker/remote_pool.h"
 #include "daemon/worker/worker_client.h"
 
