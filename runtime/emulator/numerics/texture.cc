@@ -1,9 +1,9 @@
 #include "runtime/emulator/numerics/texture.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstring>
+#include <limits>
+#include <utility>
 
 namespace gpuemu::emulator {
 namespace {
@@ -11,8 +11,8 @@ using Address = TextureConfig::Address;
 using Shape = TextureConfig::Shape;
 
 constexpr int64_t kOutside = -1;
-/// Filter weights have eight fraction bits (CUDA programming guide, linear filtering).
-constexpr double kShares = 256;
+/// Normalized coordinates have 21 fraction bits (H200).
+constexpr double kFractions = 1 << 21;
 
 /// Returns the texel used for index `at` of a line of `size` texels.
 int64_t wrapped(Address mode, int64_t at, int64_t size) {
@@ -32,15 +32,10 @@ int64_t wrapped(Address mode, int64_t at, int64_t size) {
   return kOutside;
 }
 
-/// Beyond +-2^40 texels every mode but the border has wrapped many times.
-double limited(double texels) {
-  return std::isnan(texels) ? 0 : std::clamp(texels, -0x1p40, 0x1p40);
-}
-
 /// The texels of a fetch in one dimension.
 struct Line {
   int64_t first = 0, second = 0;
-  double share = 0;  ///< Weight of the second texel.
+  uint32_t share = 0;  ///< Weight of the second texel.
 };
 
 Line nearest(Address mode, double at, int64_t size) {
@@ -49,12 +44,14 @@ Line nearest(Address mode, double at, int64_t size) {
 }
 
 Line linear(Address mode, double at, int64_t size) {
-  // Hardware coordinates have eight fraction bits, and so has the distance between texels.
-  const double fixed = std::floor((at - 0.5) * kShares + 0.5);
-  const double base = std::floor(fixed / kShares);
-  const auto index = static_cast<int64_t>(base);
-  return {wrapped(mode, index, size), wrapped(mode, index + 1, size),
-          (fixed - base * kShares) / kShares};
+  // Texel coordinates have eight fraction bits, and so has the distance between texels.
+  const auto fixed = static_cast<int64_t>(std::floor((at - 0.5) * kWholeShare + 0.5));
+  const int64_t index = fixed >> 8;
+  Line made{wrapped(mode, index, size), wrapped(mode, index + 1, size),
+            static_cast<uint32_t>(fixed & 255)};
+  // A coordinate beyond the edge is clamped before its fraction is taken.
+  if (mode == Address::Clamp && made.first == made.second) made.share = 0;
+  return made;
 }
 
 /// A face of a cube, and the coordinates on it from 0 to 1.
@@ -64,24 +61,30 @@ struct OnFace {
 };
 
 /// Selects the face that a direction points to (CUDA programming guide, cubemap textures). Of axes
-/// of the same length z goes before y and y before x.
+/// of the same length z goes before y and y before x. The quotient is a product with the rounded
+/// reciprocal, as on an H200.
 OnFace face_of(const std::array<double, 3>& to) {
   const auto [x, y, z] = to;
   const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
   OnFace made;
   double s = 0, t = 0, most = 0;
   if (az >= ax && az >= ay) {
-    made.face = std::signbit(z) ? 5 : 4;
-    most = az, s = std::signbit(z) ? -x : x, t = -y;
+    made.face = z < 0 ? 5 : 4;
+    most = az, s = z < 0 ? -x : x, t = -y;
   } else if (ay >= ax) {
-    made.face = std::signbit(y) ? 3 : 2;
-    most = ay, s = x, t = std::signbit(y) ? -z : z;
+    made.face = y < 0 ? 3 : 2;
+    most = ay, s = x, t = y < 0 ? -z : z;
   } else {
-    made.face = std::signbit(x) ? 1 : 0;
-    most = ax, s = std::signbit(x) ? z : -z, t = -y;
+    made.face = x < 0 ? 1 : 0;
+    most = ax, s = x < 0 ? z : -z, t = -y;
   }
-  made.s = most == 0 ? 0.5 : (s / most + 1) / 2;
-  made.t = most == 0 ? 0.5 : (t / most + 1) / 2;
+  const auto on_face = [&](double side) {
+    if (most == 0 || !std::isfinite(most)) return 0.5;
+    const float quotient = static_cast<float>(side) * (1 / static_cast<float>(most));
+    return (double{quotient} + 1) / 2;
+  };
+  made.s = on_face(s);
+  made.t = on_face(t);
   return made;
 }
 
@@ -94,11 +97,12 @@ struct InTexels {
   int64_t slice = 0;
 };
 
+/// A line is filtered as a plane with one row at y = 0, so half of what a border gives it is zero.
 uint32_t dims_of(Shape shape) {
   switch (shape) {
     case Shape::Row:
-    case Shape::Line:
       return 1;
+    case Shape::Line:
     case Shape::Plane:
     case Shape::Cube:
       return 2;
@@ -108,6 +112,14 @@ uint32_t dims_of(Shape shape) {
   return 0;
 }
 
+/// Returns the coordinate in texels.
+double in_texels(double at, uint32_t size, bool normalized) {
+  if (std::isnan(at) || std::abs(at) < std::numeric_limits<float>::min()) return 0;
+  // Beyond +-2^40 texels every mode but the border has wrapped many times.
+  return std::clamp(normalized ? std::floor(at * kFractions) / kFractions * size : at, -0x1p40,
+                    0x1p40);
+}
+
 InTexels in_texels(const TextureConfig& texture, const TexelGrid& grid, const TexturePoint& point) {
   InTexels made;
   made.dims = dims_of(texture.shape);
@@ -115,71 +127,81 @@ InTexels in_texels(const TextureConfig& texture, const TexelGrid& grid, const Te
   made.modes = {texture.address_x, texture.address_y, texture.address_z};
   if (texture.is_layered) made.slice = std::min(point.layer, texture.layers() - 1);
   if (texture.shape == Shape::Cube) {
-    const OnFace on = face_of(point.at);
+    std::array<double, 3> to{};
+    for (uint32_t i = 0; i < 3; ++i) {
+      to[i] = std::abs(point.at[i]) < std::numeric_limits<float>::min() ? 0 : point.at[i];
+    }
+    const OnFace on = face_of(to);
     made.slice = made.slice * kCubeFaces + on.face;
-    made.at = {on.s * grid.width, on.t * grid.height, 0.5};
+    made.at = {in_texels(on.s, grid.width, true), in_texels(on.t, grid.height, true), 0.5};
     made.modes = {Address::Clamp, Address::Clamp, Address::Clamp};
     return made;
   }
   for (uint32_t i = 0; i < made.dims; ++i) {
-    const bool normalized = texture.normalized_coordinates && !point.is_index;
-    made.at[i] = limited(normalized ? point.at[i] * made.sizes[i] : point.at[i]);
+    made.at[i] = point.is_index
+                     ? point.at[i]
+                     : in_texels(point.at[i], made.sizes[i], texture.normalized_coordinates);
     // Integer coordinates name texels, so beyond the edge everything reads as zero, whatever the
     // mode (measured on an H200).
     if (point.is_index) made.modes[i] = Address::Border;
   }
+  if (texture.shape == Shape::Line) made.at[1] = 0;
   return made;
 }
 
 using Lines = std::array<Line, 3>;
 
-void add(TexelShares& to, const std::array<int64_t, 3>& at, double share) {
+void add(TexelShares& to, const std::array<int64_t, 3>& at, uint32_t share) {
   if (share == 0) return;
   const bool outside = at[0] == kOutside || at[1] == kOutside || at[2] == kOutside;
-  to.of[to.count++] = {outside ? kOutside : at[0], at[1], at[2], share, 0};
+  to.of[to.count++] = {outside ? kOutside : at[0], at[1], at[2], share, 0, 0};
 }
 
-/// Adds the texels of all pairs of `lines`, x first, with a part of their weight.
-void add_all(TexelShares& to, const Lines& lines, int64_t slice, double part) {
-  for (uint32_t corner = 0; corner < 8; ++corner) {
-    std::array<int64_t, 3> at{};
-    double share = part;
-    for (uint32_t i = 0; i < 3; ++i) {
-      const bool second = (corner >> i & 1) != 0;
-      at[i] = second ? lines[i].second : lines[i].first;
-      share *= second ? lines[i].share : 1 - lines[i].share;
-    }
-    if (at[2] != kOutside) at[2] += slice;
-    add(to, at, share);
-  }
+/// Returns the part of a weight, rounded to the nearest multiple of 1/256.
+uint32_t part_of(uint32_t share, uint32_t part) { return (share * part + 128) / kWholeShare; }
+
+/// Adds the texels of one plane, which have the weight `whole` together. It is divided between
+/// columns, then between rows; which of two halves is rounded up was measured on an H200.
+void add_plane(TexelShares& to, const Lines& lines, int64_t slice, uint32_t whole) {
+  const Line &x = lines[0], &y = lines[1];
+  const uint32_t right = part_of(whole, x.share), left = whole - right;
+  const uint32_t left_first = part_of(left, kWholeShare - y.share);
+  const uint32_t right_second = part_of(right, y.share);
+  add(to, {x.first, y.first, slice}, left_first);
+  add(to, {x.second, y.first, slice}, right - right_second);
+  add(to, {x.first, y.second, slice}, left - left_first);
+  add(to, {x.second, y.second, slice}, right_second);
 }
 
 /// The levels that a fetch reads.
 struct Levels {
   uint32_t first = 0, second = 0;
-  double share = 0;  ///< Weight of the second level.
+  uint32_t share = 0;  ///< Weight of the second level.
 };
+
+/// Returns 256ths of a level of detail, without what is below them.
+int64_t fixed_level(double level) {
+  if (std::isnan(level)) return 0;
+  return static_cast<int64_t>(std::clamp(level * kWholeShare, -0x1p20, 0x1p20));
+}
 
 Levels levels_at(const TextureConfig& texture, double level) {
   if (texture.smaller.empty()) return {};
-  const double most = std::min<double>(texture.level_max, texture.levels() - 1);
-  const double asked = std::isnan(level) ? 0 : level + texture.level_bias;
-  const double at = std::max(
-      std::clamp<double>(asked, texture.level_min, std::max<double>(texture.level_min, most)), 0.0);
   const auto last = static_cast<uint32_t>(texture.smaller.size());
-  const auto limited = [&](double number) { return std::min(static_cast<uint32_t>(number), last); };
+  const int64_t least = fixed_level(texture.level_min);
+  const int64_t most = std::max(least, fixed_level(std::min<double>(texture.level_max, last)));
+  const int64_t asked = fixed_level(level) + fixed_level(texture.level_bias);
+  const auto at = static_cast<uint32_t>(std::max<int64_t>(std::clamp(asked, least, most), 0));
   if (texture.level_filter == TextureConfig::Filter::Point) {
-    return {limited(std::floor(at + 0.5)), 0, 0};
+    return {std::min((at + kWholeShare / 2) / kWholeShare, last), 0, 0};
   }
-  // The level of detail has eight fraction bits, as coordinates do.
-  const double fixed = std::floor(at * kShares + 0.5) / kShares;
-  const double base = std::floor(fixed);
-  return {limited(base), limited(base + 1), fixed - base};
+  const uint32_t base = at / kWholeShare;
+  return {std::min(base, last), std::min(base + 1, last), at % kWholeShare};
 }
 
 void add_level(TexelShares& to, const TextureConfig& texture, const TexturePoint& point,
-               uint32_t level, double part) {
-  if (part == 0) return;
+               uint32_t level, uint32_t whole) {
+  if (whole == 0) return;
   const InTexels in = in_texels(texture, texture.level(level), point);
   const bool filters = texture.filter == TextureConfig::Filter::Linear && !point.is_index;
   Lines lines{};
@@ -187,26 +209,28 @@ void add_level(TexelShares& to, const TextureConfig& texture, const TexturePoint
     lines[i] = filters ? linear(in.modes[i], in.at[i], in.sizes[i])
                        : nearest(in.modes[i], in.at[i], in.sizes[i]);
   }
-  const uint32_t before = to.count;
-  add_all(to, lines, in.slice, part);
-  for (uint32_t i = before; i < to.count; ++i) to.of[i].level = level;
-}
-
-float half_to_float(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int fraction = bits & 1023;
-  float value = exponent == 31  ? (fraction != 0 ? std::nanf("") : HUGE_VALF)
-                : exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
-                                : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
-  return (bits & 0x8000) != 0 ? -value : value;
+  const uint32_t behind = part_of(whole, lines[2].share);
+  const std::array<std::pair<int64_t, uint32_t>, 2> planes = {
+      std::pair(lines[2].first, whole - behind), std::pair(lines[2].second, behind)};
+  for (const auto& [slice, part] : planes) {
+    const uint32_t before = to.count;
+    const uint32_t plane = before == 0 ? 0 : to.of[before - 1].plane + 1;
+    add_plane(to, lines, slice == kOutside ? kOutside : slice + in.slice, part);
+    for (uint32_t i = before; i < to.count; ++i) {
+      to.of[i].level = level;
+      to.of[i].plane = plane;
+    }
+  }
 }
 }  // namespace
 
 TexelShares texels_at(const TextureConfig& texture, const TexturePoint& point) {
+  using Filter = TextureConfig::Filter;
   const Levels levels = levels_at(texture, point.level);
   TexelShares made;
-  add_level(made, texture, point, levels.first, 1 - levels.share);
+  add_level(made, texture, point, levels.first, kWholeShare - levels.share);
   add_level(made, texture, point, levels.second, levels.share);
+  made.are_blended = levels.share != 0 || (texture.filter == Filter::Linear && !point.is_index);
   return made;
 }
 
@@ -235,22 +259,6 @@ TexelShares texels_around(const TextureConfig& texture, const TexturePoint& poin
   add(made, {x.second, y.first, in.slice}, 1);
   add(made, {x.first, y.first, in.slice}, 1);
   return made;
-}
-
-uint32_t channel_of(const TextureConfig& texture, const std::byte* texel, uint32_t channel) {
-  const uint32_t bits = texture.bits;
-  uint32_t raw = 0;
-  std::memcpy(&raw, texel + channel * bits / 8, bits / 8);
-  if (texture.texel == TextureConfig::Texel::Float) {
-    return bits == 16 ? std::bit_cast<uint32_t>(half_to_float(static_cast<uint16_t>(raw))) : raw;
-  }
-  const bool is_signed = texture.texel == TextureConfig::Texel::Signed;
-  const int32_t value = static_cast<int32_t>(raw << (32 - bits)) >> (32 - bits);
-  if (!texture.normalized_values) return is_signed ? static_cast<uint32_t>(value) : raw;
-  const auto most = static_cast<float>((uint64_t{1} << (bits - (is_signed ? 1 : 0))) - 1);
-  const float ratio = is_signed ? std::max(static_cast<float>(value) / most, -1.0f)
-                                : static_cast<float>(raw) / most;
-  return std::bit_cast<uint32_t>(ratio);
 }
 
 }  // namespace gpuemu::emulator

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <span>
 #include <string>
 
 #include "runtime/emulator/checks/global_races.h"
@@ -72,23 +73,21 @@ const std::byte* texel_at(const Reader& reader, const TexelShare& share) {
 /// Returns the four channels; those that the texture lacks are zero.
 std::array<uint32_t, 4> fetch(const Reader& reader, const TexelShares& shares) {
   const TextureConfig& texture = reader.texture;
-  std::array<uint32_t, 4> out = {};
-  std::array<double, 4> sums = {};
+  std::array<std::array<uint32_t, TexelShares::kMax>, 4> stored = {};  // By channel, then by texel.
   for (uint32_t i = 0; i < shares.count; ++i) {
     const TexelShare& share = shares.of[i];
     const std::byte* texel = share.x < 0 ? nullptr : texel_at(reader, share);
     if (texel == nullptr) continue;
     for (uint32_t channel = 0; channel < texture.channels; ++channel) {
-      out[channel] = channel_of(texture, texel, channel);
-      sums[channel] += double{std::bit_cast<float>(out[channel])} * share.share;
+      stored[channel][i] = stored_channel(texture, texel, channel);
     }
   }
-  const bool blends = texture.filter == TextureConfig::Filter::Linear ||
-                      texture.level_filter == TextureConfig::Filter::Linear;
-  if (blends) {
-    for (uint32_t channel = 0; channel < texture.channels; ++channel) {
-      out[channel] = std::bit_cast<uint32_t>(static_cast<float>(sums[channel]));
-    }
+  std::array<uint32_t, 4> out = {};
+  for (uint32_t channel = 0; channel < texture.channels; ++channel) {
+    out[channel] =
+        shares.are_blended
+            ? blended_channel(texture, shares, std::span(stored[channel]).first(shares.count))
+            : channel_value(texture, stored[channel][0]);
   }
   return out;
 }
@@ -100,7 +99,7 @@ std::array<uint32_t, 4> gather(const Reader& reader, const TexelShares& shares, 
     const TexelShare& share = shares.of[i];
     const std::byte* texel = share.x < 0 ? nullptr : texel_at(reader, share);
     const bool has = texel != nullptr && channel < reader.texture.channels;
-    if (has) out[i] = channel_of(reader.texture, texel, channel);
+    if (has) out[i] = channel_value(reader.texture, stored_channel(reader.texture, texel, channel));
   }
   return out;
 }
