@@ -159,20 +159,25 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
   run_on_threads(std::min<uint64_t>(slots + (slots == slots_.size() ? 1 : 0), cases), [&] {
     TogetherPace pace(slots_.places_per_slot());
     std::vector<CaseSource::NextCase> some;
+    std::vector<Wanted> all;  // The same cases.
     for (;;) {
       auto one = some.empty() ? source.next() : source.next_now();
       if (!one && some.empty()) return;
       const auto wanted = [&](const auto& next) { return Wanted{&op, &next.plan, &next.settings}; };
-      const bool fits = one && may_run_together(wanted(*one), claim);
-      if (fits) some.push_back(*std::move(one));
+      Wanted asked = one ? wanted(*one) : Wanted{};
+      const bool fits = one && may_run_together(asked, claim);
+      if (fits) {
+        some.push_back(*std::move(one));
+        all.push_back(asked);
+      }
       if (fits && some.size() < pace.cases()) continue;
-      std::vector<Wanted> all;
-      for (const auto& next : some) all.push_back(wanted(next));
+      for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
       Outcomes outcomes = pace.timed(all.size(), [&] { return run_together(all, claim, nullptr); });
       for (size_t i = 0; i < some.size(); ++i) {
         source.ended(std::move(some[i]), std::move(outcomes[i]));
       }
       some.clear();
+      all.clear();
       if (!one || fits) continue;
       auto outcome = run_one(op, one->plan, one->settings, claim);
       source.ended(*std::move(one), std::move(outcome));
@@ -328,25 +333,30 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
   HeldLane lane;
   TogetherPace pace(slots_.places_per_slot());
   std::vector<Finished> some;
+  std::vector<Wanted> all;  // The same cases.
   for (bool goes_on = true; goes_on;) {
     auto one = plan_next(progress, options);
     if (!one && some.empty()) return;
     const auto wanted = [&](const Finished& next) {
       return Wanted{next.group->op, &next.plan, &options.settings};
     };
-    const bool fits = one && may_run_together(wanted(*one), options.claim);
-    if (fits) some.push_back(*std::move(one));
+    Wanted asked = one ? wanted(*one) : Wanted{};
+    const bool fits = one && may_run_together(asked, options.claim);
+    if (fits) {
+      some.push_back(*std::move(one));
+      all.push_back(asked);
+    }
     // At the end of a run, the other threads get their share.
     const uint64_t share = progress.left() / (2 * slots_.size());
     if (fits && some.size() < std::min<uint64_t>(pace.cases(), share)) continue;
-    std::vector<Wanted> all;
-    for (const Finished& next : some) all.push_back(wanted(next));
+    for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, options.settings);
     Outcomes outcomes =
         pace.timed(all.size(), [&] { return run_together(all, options.claim, &lane); });
     for (size_t i = 0; goes_on && i < some.size(); ++i) {
       goes_on = take_outcome(std::move(some[i]), std::move(outcomes[i]), progress, options, lane);
     }
     some.clear();
+    all.clear();
     if (!goes_on || !one || fits) continue;
     auto outcome = run_one(*one->group->op, one->plan, options.settings, options.claim, &lane);
     goes_on = take_outcome(*std::move(one), std::move(outcome), progress, options, lane);

@@ -176,11 +176,17 @@ class Campaign {
     const OpConfig* op = nullptr;
     const CasePlan* plan = nullptr;
     const CaseSettings* settings = nullptr;
+    uint64_t device_bytes = 0;  ///< Set by may_run_together().
+
+    void moved_to(const CasePlan& its_plan, const CaseSettings& its_settings) {
+      plan = &its_plan;
+      settings = &its_settings;
+    }
   };
   using Outcomes = std::vector<Result<CaseReport>>;
   /// Returns whether cases like this one are worth handing to a slot together: small ones, of a
   /// session whose memory is not limited.
-  bool may_run_together(const Wanted& one, const LaneClaim& claim) const;
+  bool may_run_together(Wanted& one, const LaneClaim& claim) const;
   /// Runs cases of which each may_run_together(), on one slot whose processes get all of them at
   /// once; at most SlotPool::places_per_slot() cases. Outcomes and `lane` as for run_one().
   Outcomes run_together(const std::vector<Wanted>& cases, const LaneClaim& claim, HeldLane* lane);

@@ -123,11 +123,13 @@ Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
   return outcome;
 }
 
-bool Campaign::may_run_together(const Wanted& one, const LaneClaim& claim) const {
+bool Campaign::may_run_together(Wanted& one, const LaneClaim& claim) const {
   if (slots_.places_per_slot() == 1 || (claim != nullptr && claim->session().memory_limit() != 0)) {
     return false;
   }
-  return !is_large(*one.plan) && device_bytes(*one.op, *one.plan) <= kSmallBytes;
+  if (is_large(*one.plan)) return false;
+  one.device_bytes = device_bytes(*one.op, *one.plan);
+  return one.device_bytes <= kSmallBytes;
 }
 
 Campaign::Outcomes Campaign::run_together(const std::vector<Wanted>& cases, const LaneClaim& claim,
@@ -140,7 +142,7 @@ Campaign::Outcomes Campaign::run_together(const std::vector<Wanted>& cases, cons
   }
   const auto all_are = [&](const Error& why) { return Outcomes(cases.size(), why); };
   uint64_t bytes = 0;
-  for (const Wanted& one : cases) bytes += device_bytes(*one.op, *one.plan);
+  for (const Wanted& one : cases) bytes += one.device_bytes;
   HeldLane none;
   HeldLane& held = lane == nullptr ? none : *lane;
   const auto memory = MemoryHold::take(claim, bytes);
