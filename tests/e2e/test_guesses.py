@@ -20,7 +20,7 @@ def test_a_failure_of_a_guess_says_what_to_check_first(new_home):
     run = home.run("test")
     assert run.returncode == 1 and "[OutOfBounds]" in run.stdout
     assert "warning: " + SAID in joined(run.stdout), run.stdout
-    assert "at gpuemu.toml:3 with your program" in joined(run.stdout), run.stdout
+    assert "at gpuemu.toml:4 with your program" in joined(run.stdout), run.stdout
     ci = home.run("ci", "--report", "pr-comment=out.md", "--report", "sarif=out.sarif", "--report", "html=out.html")
     assert "note: warning: " + SAID in joined(ci.stdout), ci.stdout
     for file in ("out.md", "out.sarif", "out.html"):
