@@ -101,10 +101,18 @@ def set_rng_state_all(new_states: list[torch.Tensor]) -> None:
         set_rng_state(state, index)
 
 
+class _Counts(dict[str, int]):
+    """What an allocator counts; 0 for what only torch's own has, such as its pools."""
+
+    def __missing__(self, name: str) -> int:
+        return 0
+
+
 def memory_stats(device: Any = None) -> dict[str, int]:
     now, most = memory.statistics().now, memory.statistics().most
-    return {f"{kind}.all.{which}": value for kind in ("allocated_bytes", "reserved_bytes", "active_bytes")
+    counts = {f"{kind}.all.{which}": value for kind in ("allocated_bytes", "reserved_bytes", "active_bytes")
             for which, value in (("current", now), ("peak", most), ("allocated", most), ("freed", most - now))}  # fmt: skip
+    return _Counts(counts, num_ooms=0, num_alloc_retries=0)
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
@@ -236,6 +244,8 @@ def replace() -> list[tuple[Any, str, Any]]:
     torch.serialization.register_package(_BEFORE_OWN, lambda storage: None, _restored)
     places = [(torch.cuda, _NAMES), (torch._C, _COMPILED), (torch, _TORCH), (torch.Tensor, _METHODS), (torch.UntypedStorage, _STORAGES)]
     places += pinned.factories()
+    # torch.cuda.memory_summary() and its like call the functions of their own module.
+    places.append((torch.cuda.memory, {name: value for name, value in _NAMES.items() if hasattr(torch.cuda.memory, name)}))
     if torch.distributed.is_available():
         places.append((torch.distributed, {"init_process_group": _init_process_group}))
     for module, names in places:

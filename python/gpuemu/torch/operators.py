@@ -261,7 +261,8 @@ def register() -> list[torch.library.Library]:
         for short in of_cpu:
             aten.impl(short, _kernel(_operator(short)), KEY)
         for short in of_gpu:
-            if short not in of_cpu:
+            # Questions such as whether cuDNN is to be used need no GPU.
+            if short not in of_cpu and any("Tensor" in str(one.type) for one in _operator(short)._schema.returns):
                 aten.impl(short, fused.decomposed(_operator(short)), KEY)
         for short, kernel in fused.KERNELS.items():
             op = _operator(short)

@@ -193,7 +193,8 @@ def an_exception_survives_the_tensors_that_it_frees():
     temporary = torch.empty(1000, device="cuda")
     assert torch.cuda.memory_allocated() >= before + 4000
     del temporary
-    assert torch.cuda.memory_allocated() == before
+    assert torch.cuda.memory_allocated() == torch.cuda.memory.memory_allocated() == before
+    assert "Allocated memory" in torch.cuda.memory_summary()
 
 
 @case
@@ -204,6 +205,8 @@ def operators_that_only_gpus_have():
     torch.nn.functional.rms_norm(given, [8], weight, 1e-5).square().sum().backward()
     torch.nn.functional.rms_norm(same, [8], weight.detach().cpu(), 1e-5).square().sum().backward()
     torch.testing.assert_close(given.grad.cpu(), same.grad)
+    loss = torch.nn.functional.ctc_loss(torch.randn(5, 1, 4, device="cuda").log_softmax(2), torch.tensor([[1, 2]], device="cuda"), [5], [2])
+    assert loss.is_cuda
     if torch.version.cuda:
         half = given.detach().half()
         assert torch.mm(half, half.t(), out_dtype=torch.float32).dtype == torch.float32
