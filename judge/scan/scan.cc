@@ -19,7 +19,7 @@ namespace {
 
 // Below this size, keeping all errors is as cheap as sampling.
 constexpr size_t kSampleFrom = 4096;
-constexpr size_t kSampleMin = 1024;
+constexpr size_t kSampleMin = 512;
 constexpr size_t kSampleMax = size_t{1} << 12;
 // Enough to detect a bias of a tenth of a unit, and a small part of the pass.
 constexpr size_t kBiasSample = 4096;
