@@ -323,7 +323,9 @@ void RaceWatch::compare(const Work& first, const Work& second) {
                         std::move(one.host)};
   if (what != nullptr) {
     const auto offset = static_cast<int64_t>(met->address - what->address);
-    made.allocation = RunAllocation{what->name, what->bytes, offset, frames_of(*what->made), {}};
+    // A managed variable was made by no call.
+    auto stack = what->made == nullptr ? std::vector<RunFrame>{} : frames_of(*what->made);
+    made.allocation = RunAllocation{what->name, what->bytes, offset, std::move(stack), {}};
   }
   if (!second.site->test.empty()) made.tests = {second.site->test};
   made.process = getpid();
