@@ -168,6 +168,12 @@ TEST_P(Surfaces, AccessTheNearestElementWhereTheInstructionClamps) {
             (Words{14}));
   values("sust.b.2d.b32.clamp [%t, {%x, %y}], {%v};", config, {{4000, 4000, 0, 77}});
   EXPECT_EQ(memory_of(config)[2 * kPitch / 4 + 5], 77u);
+  TextureConfig layers = numbered(Shape::Plane, 6, 3, 4);
+  layers.is_layered = true;
+  // A layer is unsigned.
+  EXPECT_EQ(values("suld.b.a2d.b32.clamp {%v}, [%t, {%l, %x, %y, %y}];", layers,
+                   {{0, 0, -1, 0}, {4, 1, 9, 0}, {4, 1, 2, 0}}),
+            (Words{300, 311, 211}));
 }
 
 TEST_P(Surfaces, FindAnAccessOutsideWhereTheInstructionTraps) {
