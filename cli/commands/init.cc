@@ -96,7 +96,7 @@ SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
   if (session.terminal && total > 0) session.err << "\r\x1b[K" << std::flush;
   if (session.interrupted.load()) {
     session.err << fmt::format(
-        "note: interrupted after {} of {} kernels; `gpuemu init --force` in a folder below looks "
+        "note: interrupted after {} of {} steps; `gpuemu init --force` in a folder below looks "
         "at fewer\n",
         done, total);
     tell_apart(kernels.kernels);

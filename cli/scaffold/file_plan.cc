@@ -2,6 +2,7 @@
 
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/stub_reference.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -24,7 +25,12 @@ bool is_written(const fs::path& file) {
   std::error_code failed;
   if (!fs::exists(fs::symlink_status(file, failed))) return false;
   const auto text = read_file(file, kSourceBytesMax);
-  return !text || text->find("raise NotImplementedError") == std::string::npos;
+  return !text || !is_stub_reference(*text);
+}
+
+bool has_text(const fs::path& file, const std::string& text) {
+  const auto old = read_file(file, kSourceBytesMax);
+  return old && *old == text;
 }
 
 /// Undoes the recorded changes, unless told to keep them.
@@ -74,7 +80,8 @@ Result<WrittenFiles> write_files(const FilePlan& plan, bool force) {
       done.kept.push_back(name);
       continue;
     }
-    if (fs::exists(fs::symlink_status(file, failed)) && !plan.stubs.contains(name)) {
+    const bool is_same_stub = plan.stubs.contains(name) && has_text(file, text);
+    if (fs::exists(fs::symlink_status(file, failed)) && !is_same_stub) {
       const fs::path backup = GPUEMU_TRY(backup_path(file));
       fs::rename(file, backup, failed);
       if (failed) {

@@ -189,17 +189,21 @@ TEST_F(WriteFiles, KeepsEveryReplacedFile) {
 }
 
 TEST_F(WriteFiles, KeepsWhatTheUserWroteIntoAStubAndRenewsTheOthers) {
-  ASSERT_TRUE(write_file(folder_ / "a.py", "def reference(x):\n    return x\n"));
-  ASSERT_TRUE(write_file(folder_ / "b.py", "def reference(x):\n    raise NotImplementedError\n"));
+  // Refuses only some calls, so it is written.
+  const std::string written =
+      "def reference(x, mode):\n    if mode: raise NotImplementedError\n    return x\n";
+  const std::string stub = "def reference(x):\n    raise NotImplementedError\n";
+  ASSERT_TRUE(write_file(folder_ / "a.py", written));
+  ASSERT_TRUE(write_file(folder_ / "b.py", "import numpy\n" + stub));
   for (const bool force : {false, true}) {
     const auto done =
-        write_files({folder_, {{"a.py", "new"}, {"b.py", "new"}}, {"a.py", "b.py"}}, force);
+        write_files({folder_, {{"a.py", stub}, {"b.py", stub}}, {"a.py", "b.py"}}, force);
     ASSERT_TRUE(done) << done.error().message;
     EXPECT_EQ(done->kept, std::vector<std::string>{"a.py"});
-    EXPECT_TRUE(done->backups.empty());
-    EXPECT_EQ(text_of("a.py"), "def reference(x):\n    return x\n");
-    EXPECT_EQ(text_of("b.py"), "new");
-    ASSERT_TRUE(write_file(folder_ / "b.py", "raise NotImplementedError"));
+    EXPECT_EQ(done->backups.size(), force ? 0u : 1u) << "the same stub needs no backup";
+    EXPECT_EQ(text_of("a.py"), written);
+    EXPECT_EQ(text_of("b.py"), stub);
+    EXPECT_EQ(text_of("b.py.bak"), "import numpy\n" + stub);
   }
 }
 

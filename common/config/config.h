@@ -100,7 +100,7 @@ struct OpConfig {
   std::string reference;  ///< Absolute path; "": none. Relative paths start at the file's folder.
   std::string reference_function;  ///< "softmax" of "ref.py:softmax"; "": reference().
   /// The path of `reference` if its function is still an unwritten stub; `reference` is then "".
-  /// See daemon/server/stub_reference.h.
+  /// See common/config/stub_reference.h.
   std::string stub_reference;
   std::string guess;  ///< Why its sizes, arguments or launches may be wrong; "": they are not.
   std::vector<std::string> kernels;  ///< Variants.

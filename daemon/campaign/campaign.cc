@@ -170,7 +170,7 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
         some.push_back(*std::move(one));
         all.push_back(asked);
       }
-      if (fits && some.size() < pace.cases()) continue;
+      if (fits && !slots_.others_wait(claim) && some.size() < pace.cases()) continue;
       for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
       Outcomes outcomes = pace.timed(all.size(), [&] { return run_together(all, claim, nullptr); });
       for (size_t i = 0; i < some.size(); ++i) {
@@ -341,14 +341,17 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       return Wanted{next.group->op, &next.plan, &options.settings};
     };
     Wanted asked = one ? wanted(*one) : Wanted{};
-    const bool fits = one && may_run_together(asked, options.claim);
+    // The cases of one op delay no other op's.
+    const bool is_other = one && !some.empty() && one->group != some.back().group;
+    const bool fits = one && !is_other && may_run_together(asked, options.claim);
     if (fits) {
       some.push_back(*std::move(one));
       all.push_back(asked);
     }
     // At the end of a run, the other threads get their share.
     const uint64_t share = progress.left() / (2 * slots_.size());
-    if (fits && some.size() < std::min<uint64_t>(pace.cases(), share)) continue;
+    const bool alone = slots_.others_wait(options.claim);  // Their turn comes after each case.
+    if (fits && !alone && some.size() < std::min<uint64_t>(pace.cases(), share)) continue;
     for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, options.settings);
     Outcomes outcomes =
         pace.timed(all.size(), [&] { return run_together(all, options.claim, &lane); });
@@ -357,6 +360,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     }
     some.clear();
     all.clear();
+    if (is_other) pace = TogetherPace(slots_.places_per_slot());
     if (!goes_on || !one || fits) continue;
     auto outcome = run_one(*one->group->op, one->plan, options.settings, options.claim, &lane);
     goes_on = take_outcome(*std::move(one), std::move(outcome), progress, options, lane);

@@ -166,7 +166,7 @@ class Campaign {
   /// What another compiler refuses of the op's kernels, with their sources; for people.
   std::vector<std::string> compiler_warnings(const OpConfig& op, DType dtype);
 
-  /// Runs one case of one op; policy and priority choose the variant. `lane` holds the lane of the
+  /// Runs one case of one op; VariantChoice chooses the variant. `lane` holds the lane of the
   /// claim's previous case on this thread on entry, and that of this case on return.
   Result<CaseReport> run_one(const OpConfig& op, const CasePlan& plan, const CaseSettings& settings,
                              const LaneClaim& claim, HeldLane* lane = nullptr);

@@ -96,10 +96,13 @@ Result<CaseReport> Campaign::run_on_slot(const OpConfig& op, const CasePlan& pla
 /// Returns the device memory that the session counts for the case; 0 for a plan that cannot be
 /// built, because the case itself reports why.
 uint64_t Campaign::device_bytes(const OpConfig& op, const CasePlan& plan) const {
-  const auto kernel = variants_.first(op, plan);
-  if (!kernel || *kernel == nullptr) return 0;
-  const auto bytes = device_bytes_of(**kernel, op, plan);
-  return bytes ? *bytes : 0;
+  const auto variants = variants_.candidates(op, plan);
+  if (!variants) return 0;
+  uint64_t most = 0;
+  for (const KernelConfig* kernel : *variants) {
+    if (const auto bytes = device_bytes_of(*kernel, op, plan)) most = std::max(most, *bytes);
+  }
+  return most;
 }
 
 Result<CaseReport> Campaign::run_one(const OpConfig& op, const CasePlan& plan,
@@ -138,6 +141,13 @@ Campaign::Outcomes Campaign::run_together(const std::vector<Wanted>& cases, cons
   if (cases.empty()) return outcomes;
   if (cases.size() == 1) {
     outcomes.push_back(run_one(*cases[0].op, *cases[0].plan, *cases[0].settings, claim, lane));
+    return outcomes;
+  }
+  // The limit was set after the cases were put together: each waits for memory without a lane.
+  if (claim != nullptr && claim->session().memory_limit() != 0) {
+    for (const Wanted& one : cases) {
+      outcomes.push_back(run_one(*one.op, *one.plan, *one.settings, claim, lane));
+    }
     return outcomes;
   }
   const auto all_are = [&](const Error& why) { return Outcomes(cases.size(), why); };

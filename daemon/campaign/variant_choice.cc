@@ -22,10 +22,9 @@ namespace {
 
 /// On a GPU the first run, which loads the code, is not counted; the least of the others is.
 constexpr int kTimedRuns = 4;
-/// The case on which a class is measured is among the first so many of a fixed seed. A class that
-/// none of them has is measured on the case at hand.
 constexpr std::string_view kVariantMeta = "variants:";
-constexpr uint64_t kRepresentativeSeed = 1, kRepresentativeTries = 1000;
+/// The case on which a class is measured is the first of that class among so many of a fixed seed.
+constexpr uint64_t kSampleSeed = 1, kSamples = 4000;
 
 std::string class_of(const std::vector<CaseTensor>& tensors) {
   std::vector<std::string> parts;
@@ -36,17 +35,34 @@ std::string class_of(const std::vector<CaseTensor>& tensors) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+/// Returns the sizes of a class, for people.
+std::string sizes_text(const CasePlan& plan) {
+  return class_of(plan.inputs.empty() ? plan.outputs : plan.inputs);
+}
+
 std::string class_of(const CasePlan& plan) {
   return class_of(plan.inputs) + " -> " + class_of(plan.outputs);
+}
+
+std::string names_of(const std::vector<const KernelConfig*>& variants) {
+  std::string names;
+  for (const KernelConfig* kernel : variants) names += kernel->name + " ";
+  return names;
+}
+
+/// Returns what the cost of a variant depends on besides its code.
+std::string case_text(const CasePlan& plan) {
+  std::string text = fmt::format("{};{}", plan.iteration, plan.case_seed);
+  for (const auto& [name, size] : plan.dims) text += fmt::format(";{}={}", name, size);
+  for (const auto& [name, value] : plan.attrs) text += fmt::format(";{}={}", name, value);
+  return text;
 }
 
 /// Returns the key of a measurement.
 std::string question(const OpConfig& op, const CasePlan& plan,
                      const std::vector<const KernelConfig*>& variants, const std::string& device) {
-  std::string names;
-  for (const KernelConfig* kernel : variants) names += kernel->name + " ";
   return fmt::format("{}; {}; {}; {}; {}", op.name, name_of(plan.dtype), device, class_of(plan),
-                     names);
+                     names_of(variants));
 }
 
 std::string text_of(const std::vector<Expression>& expressions) {
@@ -116,18 +132,33 @@ Result<const KernelConfig*> VariantChoice::first(const OpConfig& op, const CaseP
   return variants.empty() ? nullptr : variants.front();
 }
 
-CasePlan VariantChoice::representative(const OpConfig& op, const CasePlan& plan,
-                                       const Able& variants) const {
-  const std::string wanted = class_of(plan);
-  const CaseOptions options = options_of_(op, plan.dtype);
-  for (uint64_t number = 0; number < kRepresentativeTries; ++number) {
-    auto other = plan_case(op, kRepresentativeSeed, number, options);
-    if (!other) break;
-    if (class_of(*other) != wanted) continue;
-    const auto takes = able(op, *other);
-    if (takes && *takes == variants) return *std::move(other);
+Result<VariantChoice::Able> VariantChoice::candidates(const OpConfig& op,
+                                                      const CasePlan& plan) const {
+  Able variants = GPUEMU_TRY(able(op, plan));
+  if (!config_.selects_fastest && variants.size() > 1) variants.resize(1);
+  return variants;
+}
+
+const CasePlan* VariantChoice::sample(const OpConfig& op, const CasePlan& plan,
+                                      const Able& variants) {
+  std::shared_ptr<Samples> samples;
+  {
+    const std::lock_guard lock(mutex_);
+    std::shared_ptr<Samples>& kept = samples_[{op.name, plan.dtype}];
+    if (!kept) kept = std::make_shared<Samples>();
+    samples = kept;
   }
-  return plan;
+  std::call_once(samples->once, [&] {
+    const CaseOptions options = options_of_(op, plan.dtype);
+    for (uint64_t number = 0; number < kSamples; ++number) {
+      auto other = plan_case(op, kSampleSeed, number, options);
+      if (!other) break;
+      const auto takes = able(op, *other);
+      if (takes) samples->by_class.try_emplace(class_of(*other) + names_of(*takes), *other);
+    }
+  });
+  const auto found = samples->by_class.find(class_of(plan) + names_of(variants));
+  return found == samples->by_class.end() ? nullptr : &found->second;
 }
 
 Result<VariantChoice::Cost> VariantChoice::measure(const OpConfig& op, const CasePlan& plan,
@@ -145,8 +176,9 @@ Result<VariantChoice::Cost> VariantChoice::measure(const OpConfig& op, const Cas
   Cost cost;
   for (int run = 0; run < (machine.is_gpu ? kTimedRuns : 1); ++run) {
     WorkerSeat& worker = machine.slot.worker;
-    GPUEMU_TRY(worker.begin(prepared->key, prepared->name, prepared->ptx, execution));
-    const auto report = worker.finish();
+    const Status begun =
+        worker.begin_local(prepared->key, prepared->name, prepared->ptx, execution);
+    const auto report = begun ? worker.finish() : Result<ExecutionReport>(begun.error());
     if (!report && report.error().code == ErrorCode::Cancelled) return report.error();
     if (!report) return Cost{.problem = report.error().message};
     if (!report->device.empty()) return Cost{.problem = report->device.front().message};
@@ -161,22 +193,23 @@ Result<VariantChoice::Cost> VariantChoice::measure(const OpConfig& op, const Cas
 
 Result<bool> VariantChoice::complete(const OpConfig& op, const CasePlan& plan, const Able& variants,
                                      const Machine& machine, Costs& costs) {
-  std::optional<CasePlan> measured;
+  bool is_new = false;
+  const std::string what = case_text(plan);
   for (const KernelConfig* kernel : variants) {
     const auto prepared = GPUEMU_TRY(kernels_.prepare(*kernel, plan.dtype));
-    const std::string code = content_hash({prepared->key, launches_text(*kernel)});
+    const std::string code = content_hash({prepared->key, launches_text(*kernel), what});
     Cost& cost = costs[kernel->name];
     if (cost.code == code) continue;
-    if (!measured) measured = representative(op, plan, variants);
-    cost = GPUEMU_TRY(measure(op, *measured, *kernel, machine));
+    is_new = true;
+    cost = GPUEMU_TRY(measure(op, plan, *kernel, machine));
     cost.code = code;
   }
-  return measured.has_value();
+  return is_new;
 }
 
 VariantChoice::Chosen VariantChoice::best(const CasePlan& plan, const Able& variants,
                                           const Costs& costs, bool is_gpu) {
-  const std::string sizes = class_of(plan.inputs.empty() ? plan.outputs : plan.inputs);
+  const std::string sizes = sizes_text(plan);
   double least = std::numeric_limits<double>::infinity();
   for (const KernelConfig* kernel : variants) {
     const Cost& cost = costs.at(kernel->name);
@@ -235,7 +268,9 @@ Result<VariantChoice::Chosen> VariantChoice::choose(const OpConfig& op, const Ca
   const Able variants = GPUEMU_TRY(able(op, plan));
   if (variants.empty()) return Chosen{};
   if (!config_.selects_fastest || variants.size() == 1) return Chosen{variants.front(), {}};
-  const DeviceProperties device = GPUEMU_TRY(slot.worker.properties());
+  const auto known_device = slot.worker.properties();
+  if (!known_device) return Chosen{variants.front(), {}};  // The case itself says why.
+  const DeviceProperties& device = *known_device;
   const Machine machine{slot, device_traits(device.backend).is_gpu};
   // Emulators of one architecture execute the same instructions on every machine.
   const std::string key =
@@ -252,8 +287,15 @@ Result<VariantChoice::Chosen> VariantChoice::choose(const OpConfig& op, const Ca
   const std::lock_guard lock(known->mutex);
   if (!known->costs) {
     Costs costs;
+    const CasePlan* const measured = sample(op, plan, variants);
+    if (measured == nullptr) {
+      return Chosen{variants.front(),
+                    MeasuredChoice{sizes_text(plan),
+                                   "it was not measured, because none of the cases "
+                                   "that are has these sizes"}};
+    }
     if (memory_.find) costs = parse(GPUEMU_TRY(memory_.find(key)).value_or(""));
-    const bool is_new = GPUEMU_TRY(complete(op, plan, variants, machine, costs));
+    const bool is_new = GPUEMU_TRY(complete(op, *measured, variants, machine, costs));
     if (is_new && memory_.keep) GPUEMU_TRY(memory_.keep(key, text_of(costs)));
     known->costs = std::move(costs);
   }

@@ -3,7 +3,8 @@
 //
 // A shape class contains the cases whose tensors have the same sizes after rounding up to powers of
 // two (size_class). A class is measured once, on a case that depends on neither the seed of the run
-// nor the order of its cases, so that all runs of the same code choose the same.
+// nor the order of its cases, so that all runs of the same code choose the same. A class that no
+// such case has is not measured.
 #pragma once
 
 #include <functional>
@@ -13,17 +14,17 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/base/result.h"
 #include "common/numeric/dtype.h"
 #include "daemon/case/case_report.h"
+#include "judge/cases/case.h"
 
 namespace gpuemu {
 
 class KernelStore;
-struct CaseOptions;
-struct CasePlan;
 struct Config;
 struct KernelConfig;
 struct OpConfig;
@@ -41,6 +42,7 @@ inline constexpr double kVariantTie = 1.02;
 /// Thread-safe. All arguments must outlive it.
 class VariantChoice {
  public:
+  using Able = std::vector<const KernelConfig*>;  ///< The first by priority first.
   using OptionsOf = std::function<CaseOptions(const OpConfig& op, DType dtype)>;
 
   VariantChoice(const Config& config, KernelStore& kernels, VariantMemory memory,
@@ -53,6 +55,9 @@ class VariantChoice {
   /// Returns the variant that the plan names, else the one that the policy prefers, else the first
   /// by priority, of those that support the case; null if none does. Measures nothing.
   Result<const KernelConfig*> first(const OpConfig& op, const CasePlan& plan) const;
+
+  /// Returns the variants of which choose() returns one.
+  Result<Able> candidates(const OpConfig& op, const CasePlan& plan) const;
 
   struct Chosen {
     const KernelConfig* kernel = nullptr;  ///< Null: no variant supports the case.
@@ -74,17 +79,21 @@ class VariantChoice {
     std::mutex mutex;
     std::optional<Costs> costs;  // Guarded by mutex.
   };
+  /// Cases to measure, by their class and their variants.
+  struct Samples {
+    std::once_flag once;
+    std::map<std::string, CasePlan> by_class;
+  };
   struct Machine {
     Slot& slot;
     bool is_gpu = false;
   };
-  using Able = std::vector<const KernelConfig*>;
-
   Result<Able> able(const OpConfig& op, const CasePlan& plan) const;
   static Costs parse(std::string_view text);
   static std::string text_of(const Costs& costs);
   static Chosen best(const CasePlan& plan, const Able& variants, const Costs& costs, bool is_gpu);
-  CasePlan representative(const OpConfig& op, const CasePlan& plan, const Able& variants) const;
+  /// Returns the case on which the class of `plan` is measured; null if there is none.
+  const CasePlan* sample(const OpConfig& op, const CasePlan& plan, const Able& variants);
   /// Measures the variants whose cost is not in `costs` or is that of other code. Returns whether
   /// there were any.
   Result<bool> complete(const OpConfig& op, const CasePlan& plan, const Able& variants,
@@ -97,7 +106,9 @@ class VariantChoice {
   const VariantMemory memory_;
   const OptionsOf options_of_;
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Known>> known_;  // Guarded by mutex_. By question.
+  // Guarded by mutex_:
+  std::map<std::string, std::shared_ptr<Known>> known_;  // By question.
+  std::map<std::pair<std::string, DType>, std::shared_ptr<Samples>> samples_;
 };
 
 /// Counts which variants ran and why, for the report of an op.

@@ -407,7 +407,9 @@ void CiTests::keep_verdicts() {
 void CiTests::tell(const CiUnit& unit) {
   const std::string of = fmt::format("{} {}: ", unit.report.op_name, name_of(unit.report.dtype));
   const std::string guess = unit.report.failed > 0 ? guess_text(*unit.op) : "";
-  if (!guess.empty()) notes_.push_back("warning: " + guess);
+  if (!guess.empty() && std::ranges::find(notes_, "warning: " + guess) == notes_.end()) {
+    notes_.push_back("warning: " + guess);
+  }
   for (const std::string& text : unit.variants.sentences()) notes_.push_back(of + text);
   for (const std::string& text : machine_.campaign.sizes_not_run(*unit.op, unit.report.dtype)) {
     notes_.push_back("warning: " + of + text);

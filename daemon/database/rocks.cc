@@ -181,7 +181,8 @@ Result<OpenedRocks> open_to_write(const std::filesystem::path& folder) {
 Result<OpenedRocks> open_to_read(const std::filesystem::path& folder, Reading reading) {
   if (const std::string log = unreadable_log(folder); !log.empty()) {
     return error(ErrorCode::Corruption,
-                 "database {} is damaged: {}: holds something else than changes to records",
+                 "database {} is damaged: {} holds something else than changes to records, or a "
+                 "damaged record",
                  folder.native(), log);
   }
   rocksdb::Options wanted = options();

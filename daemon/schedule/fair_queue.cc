@@ -35,6 +35,11 @@ FairQueue::Session& FairQueue::begin_waiting(const Place& place, Time now, bool 
   return session;
 }
 
+bool FairQueue::others_wait(uint64_t session) const {
+  return std::ranges::any_of(
+      sessions_, [&](const auto& one) { return one.first != session && one.second.waiting > 0; });
+}
+
 FairQueue::Ticket FairQueue::enter(const Place& place, Time now, bool goes_on) {
   Session& session = begin_waiting(place, now, goes_on);
   Group& group = session.groups[place.group];

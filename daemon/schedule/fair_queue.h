@@ -51,6 +51,8 @@ class FairQueue {
 
   uint64_t group_of(Ticket ticket) const;
   size_t waiting() const { return waiting_; }
+  /// Returns whether a case of another session waits.
+  bool others_wait(uint64_t session) const;
   /// Number of remembered sessions, for tests.
   size_t sessions() const { return sessions_.size(); }
 

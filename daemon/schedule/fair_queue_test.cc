@@ -18,6 +18,20 @@ constexpr Time kSecond{1'000'000};
 
 bool everywhere(uint64_t) { return true; }
 
+TEST(FairQueue, TellsWhetherAnotherSessionWaits) {
+  FairQueue queue;
+  EXPECT_FALSE(queue.others_wait(1));
+  const auto own = queue.enter({.session = 1}, kSecond);
+  EXPECT_FALSE(queue.others_wait(1));
+  EXPECT_TRUE(queue.others_wait(2));
+  const auto other = queue.enter({.session = 2}, kSecond);
+  EXPECT_TRUE(queue.others_wait(1));
+  queue.leave(other, kSecond);
+  EXPECT_FALSE(queue.others_wait(1));
+  queue.leave(own, kSecond);
+  EXPECT_FALSE(queue.others_wait(2));
+}
+
 /// Lanes on simulated time; each takes the case that the queue selects.
 class Machine {
  public:

@@ -103,4 +103,9 @@ size_t LaneGate::waiting() const {
   return queue_.waiting();
 }
 
+bool LaneGate::others_wait(const LaneClaim& claim) const {
+  const std::lock_guard lock(mutex_);
+  return queue_.others_wait(claim == nullptr ? 0 : claim->session().number());
+}
+
 }  // namespace gpuemu

@@ -51,6 +51,8 @@ class LaneGate : public Waker {
   /// Number of waiting calls, for this pool and for all pools.
   size_t waiting(uint64_t pool) const;
   size_t waiting() const;
+  /// Returns whether a case of another session waits for a lane.
+  bool others_wait(const LaneClaim& claim) const;
 
  private:
   struct Waiter {

@@ -1,5 +1,5 @@
-// Slots. A slot executes one case at a time: it has shared memory, a seat at a worker and a
-// reference process. A waiting case gets one when the gate admits it.
+// Slots. A slot executes one case at a time, or several small ones of one thread: it has shared
+// memory, a seat at a worker and a reference process. A waiting case gets one when the gate admits it.
 #pragma once
 
 #include <atomic>
@@ -161,6 +161,8 @@ class SlotPool {
   /// Number of waiting calls of acquire(), here and for lanes of its gate in total.
   size_t waiting() const;
   size_t waiting_at_gate() const;
+  /// Returns whether a case of another session waits for a lane.
+  bool others_wait(const LaneClaim& claim) const;
   std::vector<SlotStatistics> statistics() const;
   /// Returns one entry for each worker.
   std::vector<WorkerActivity> activity() const;

@@ -8,6 +8,7 @@
 
 #include "common/base/service_limits.h"
 #include "common/codec/json_codec.h"
+#include "common/config/stub_reference.h"
 #include "common/process/acting_user.h"
 #include "daemon/server/access.h"
 #include "daemon/server/client_shared_memory.h"
@@ -15,7 +16,6 @@
 #include "daemon/server/open_projects.h"
 #include "daemon/server/project.h"
 #include "daemon/server/session_urgency.h"
-#include "daemon/server/stub_reference.h"
 #include "daemon/sessions/client_names.h"
 
 namespace gpuemu {

@@ -272,8 +272,10 @@ Status WorkerClient::begin(const ExecutionPlan& plan) { return begin(plan, encod
 Status WorkerClient::begin(const ExecutionPlan& plan, std::vector<std::byte> message) {
   State::InFlight begun{plan.arena, plan.module_key, plan.timeout_ms, std::move(message)};
   if (!state_->in_flight.empty()) {
-    // If it cannot be sent, the answer to an earlier plan says why, and it is sent again then.
-    begun.sent = state_->in_flight.back().sent && state_->send(begun.message).ok();
+    // send_again() sends it if the worker lacks its module or cannot take it now.
+    const auto known = state_->loaded.find(plan.module_key);
+    const bool has = known != state_->loaded.end() && known->second.start == state_->starts;
+    begun.sent = has && state_->in_flight.back().sent && state_->send(begun.message).ok();
     state_->in_flight.push_back(std::move(begun));
     return ok_status();
   }

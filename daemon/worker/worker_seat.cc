@@ -63,10 +63,23 @@ bool WorkerSeat::may_queue() const {
 }
 
 Result<DeviceProperties> WorkerSeat::properties() {
+  {
+    const std::lock_guard lock(worker_->properties_mutex);
+    if (worker_->properties) return *worker_->properties;
+  }
   take_turn();
   Result<DeviceProperties> properties = worker_->local.properties();
   end_turn();
+  const std::lock_guard lock(worker_->properties_mutex);
+  if (properties) worker_->properties = *properties;
   return properties;
+}
+
+Status WorkerSeat::begin_local(const std::string& key, const std::string& name,
+                               const std::string& ptx, ExecutionPlan plan) {
+  GPUEMU_CHECK(!is_here_ && !elsewhere_);
+  plan.arena = arena_;
+  return begin_here({key, name, ptx}, plan);
 }
 
 Status WorkerSeat::begin(const std::string& key, const std::string& name, const std::string& ptx,

@@ -53,6 +53,8 @@ struct SharedWorker {
   const std::shared_ptr<std::mutex> turn;  ///< Guards `local`.
   const std::chrono::microseconds busy_wait = busy_wait_of(options.backend);
   WorkerClient local;
+  std::mutex properties_mutex;
+  std::optional<DeviceProperties> properties;  ///< Guarded by properties_mutex.
   /// Process id of `local` at the end of the last turn; reading it does not wait.
   std::atomic<int> pid = -1;
   std::atomic<uint64_t> restarts = 0;
@@ -71,12 +73,16 @@ class WorkerSeat {
     return other;
   }
 
+  /// Asks the worker once; later calls do not wait for its turn.
   Result<DeviceProperties> properties();
   /// Takes a remote worker according to WorkerPlaces; otherwise waits for its turn, loads the
   /// module if the worker lacks it, and sends the plan with this seat's arena. Requires no plan of
   /// this seat in flight.
   Status begin(const std::string& key, const std::string& name, const std::string& ptx,
                ExecutionPlan plan);
+  /// The same, but never on a remote worker, whose device may be another one.
+  Status begin_local(const std::string& key, const std::string& name, const std::string& ptx,
+                     ExecutionPlan plan);
   /// Waits for the answer to a successful begin(), and passes the turn on once all answers of the
   /// seats beside it have arrived. A plan whose remote worker is lost runs on another one, or here;
   /// Unavailable after the second loss.

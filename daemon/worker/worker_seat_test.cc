@@ -81,11 +81,12 @@ class SeatsTogether : public Seats {
     seats_[1] = seats_[0].beside(1);
     seats_[2] = seats_[0].beside(2);
   }
-  Status begin(uint32_t seat, const std::string& entry, uint64_t timeout_ms = 30'000) {
+  Status begin(uint32_t seat, const std::string& entry, uint64_t timeout_ms = 30'000,
+               const std::string& key = "key") {
     ExecutionPlan plan = add_plan(entry);
-    plan.module_key = "key";
+    plan.module_key = key;
     plan.timeout_ms = timeout_ms;
-    return seats_[seat].begin("key", "add.ptx", entry, plan);
+    return seats_[seat].begin(key, "add.ptx", entry, plan);
   }
   ErrorCode code_of(uint32_t seat) {
     const auto report = seats_[seat].finish();
@@ -121,6 +122,22 @@ TEST_F(SeatsTogether, ACrashIsTheFindingOfItsOwnPlanAndTheLaterOnesRun) {
   ASSERT_TRUE(last) << last.error().message;
   EXPECT_EQ(first_sum(2), 11);
   EXPECT_EQ(seats_[2].restarts(), 1u);
+}
+
+TEST_F(SeatsTogether, ANewWorkerGetsTheModuleOfEachPlan) {
+  for (const char* key : {"a", "b"}) {
+    ASSERT_TRUE(begin(0, "add", 30'000, key));
+    EXPECT_TRUE(seats_[0].finish());
+  }
+  ASSERT_TRUE(begin(0, "crash", 30'000, "a"));
+  EXPECT_EQ(code_of(0), ErrorCode::Unavailable);
+  ASSERT_TRUE(begin(0, "add", 30'000, "a"));
+  ASSERT_TRUE(begin(1, "add", 30'000, "b"));
+  for (uint32_t seat = 0; seat < 2; ++seat) {
+    const auto report = seats_[seat].finish();
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_TRUE(report->device.empty());
+  }
 }
 
 TEST_F(SeatsTogether, APlanThatEndsTheDeviceOrHangsDelaysOnlyTheLaterOnes) {

@@ -87,6 +87,15 @@ def test_an_executor_that_is_gone_is_named_all_the_same(device):
             device.synchronize()
 
 
+def test_a_fault_of_another_call_does_not_hide_that_of_a_program(device, executor):
+    x = device.tensor(BAD)
+    runtime.op_call("gelu", [x], [device.empty(10)], device=device)
+    executor.run({"early": GOOD, "late": BAD})
+    with pytest.raises(gpuemu.KernelError, match=SAID % 3) as raised:
+        device.synchronize()
+    assert [bool(one.call) for one in raised.value.findings] == [True, False]
+
+
 def test_calls_outside_a_program_have_no_op(device, executor):
     executor.run({"early": GOOD, "late": GOOD})
     x = device.tensor(BAD)

@@ -122,6 +122,7 @@ class DeviceCalls(library.Unique):
             faults = [Place(kind="fault", message=said)]
             self._keep(faults)
         if faults:
+            faults.sort(key=lambda one: not one.call)  # The first one is told, and its op is named.
             raise issuers.named(errors.of_faults(faults), [one.call for one in faults])
 
     def _take_findings(self) -> list[Place]:

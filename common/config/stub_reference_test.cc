@@ -1,5 +1,5 @@
 // Tests which scripts count as not written yet.
-#include "daemon/server/stub_reference.h"
+#include "common/config/stub_reference.h"
 
 #include <gtest/gtest.h>
 

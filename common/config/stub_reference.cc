@@ -1,4 +1,4 @@
-#include "daemon/server/stub_reference.h"
+#include "common/config/stub_reference.h"
 
 #include <algorithm>
 #include <utility>
