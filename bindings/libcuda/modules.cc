@@ -92,7 +92,13 @@ int load(Process& driver, const Image& image, const Logs& logs, Library library,
   made->library = library;
   made->code = driver.forms.keep(image.ptx);
   code = add_managed(driver, place, *made);
-  if (code != CUDA_SUCCESS) return code;
+  if (code != CUDA_SUCCESS) {
+    for (const uint64_t address : made->managed) {
+      (void)driver.allocations.remove(address, call_site("cuModuleLoad"));
+    }
+    (void)slot.device->unload_module(made->id);
+    return code;
+  }
   *module = driver.modules.add(made);
   auto entries = slot.device->entries(made->id);
   if (!entries) return code_of(entries.error());
@@ -106,14 +112,18 @@ void unload(Process& driver, Module module) {
   const auto state = driver.modules.remove(module);
   if (state == nullptr) return;
   for (const Function one : state->functions) driver.functions.remove(one);
-  const Status gone =
-      driver.devices[static_cast<size_t>(state->device)]->device->unload_module(state->id);
-  (void)code_of(gone);
-  driver.races.host_waited_for_device(state->device);
+  DeviceSlot& slot = *driver.devices[static_cast<size_t>(state->device)];
+  // Another thread can allocate the memory of a variable as soon as the module is gone, so the
+  // variables are forgotten first, when no kernel uses them.
+  std::vector<Allocations::Shared> variables;
+  if (!state->managed.empty()) (void)code_of(slot.streams->synchronize_all());
   for (const uint64_t address : state->managed) {
     const auto variable = driver.allocations.remove(address, call_site("cuModuleUnload"));
-    if (variable != nullptr) driver.races.forget_memory(variable->address, variable->bytes);
+    if (variable != nullptr) variables.push_back(variable);
   }
+  (void)code_of(slot.device->unload_module(state->id));
+  driver.races.host_waited_for_device(state->device);
+  for (const auto& one : variables) driver.races.forget_memory(one->address, one->bytes);
 }
 
 Function function_named(Process& driver, const ModuleState& module, const std::string& name) {

@@ -161,7 +161,12 @@ bool RaceWatch::launch_begins(uint64_t tag, Line line, const std::string& entry,
 void RaceWatch::launch_refused(uint64_t tag) {
   if (!is_on_) return;
   const std::lock_guard lock(mutex_);
-  running_.erase(tag);
+  // Launches of a graph have one tag, and run one after the other.
+  const auto [begin, end] = running_.equal_range(tag);
+  const auto first = std::min_element(begin, end, [](const auto& one, const auto& other) {
+    return one.second.stamp.issued < other.second.stamp.issued;
+  });
+  if (first != end) running_.erase(first);
 }
 
 bool RaceWatch::wants(uint64_t tag) {

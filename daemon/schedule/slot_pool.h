@@ -1,5 +1,6 @@
 // Slots. A slot executes one case at a time, or several small ones of one thread: it has shared
-// memory, a seat at a worker and a reference process. A waiting case gets one when the gate admits it.
+// memory, a seat at a worker and a reference process. A waiting case gets one when the gate admits
+// it.
 #pragma once
 
 #include <atomic>

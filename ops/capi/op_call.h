@@ -368,8 +368,9 @@ gpuemu_code gpuemu_op_call(gpuemu_context* context, const gpuemu_call* call);
  * the number of issued calls in `done`, unless that is NULL. */
 gpuemu_code gpuemu_op_calls(gpuemu_context* context, const gpuemu_call* const* calls,
                             uint32_t count, uint32_t* done);
-/* Numbers the thread's next calls of this context: first, first + 1, ... Findings of their kernels
- * have the number as "call", also if a graph launches them. 0: no numbers. */
+/* Numbers the thread's next calls of this context: first, first + 1, ... On the emulator
+ * the findings of their kernels have the number as "call", also if a graph launches them. 0: no
+ * numbers. */
 gpuemu_code gpuemu_op_tag(gpuemu_context* context, uint64_t first);
 /* Like gpuemu_op_call, but waits, and also computes each output's elements as they would be
  * without any rounding. exact: for each output NULL, or an array with one entry per element;

@@ -155,12 +155,12 @@ class Dispatcher {
                          const std::vector<const KernelVariant*>& able, StreamId stream);
   Result<double> time_variant(const TuningCopy& scratch, const KernelVariant& variant,
                               const TypeBinding& types);
-  /// `decided` receives the steps of a call that needs neither a workspace nor a library.
-  /// Where and as what a call is issued.
+  /// The stream of a call, and the tag of its launches.
   struct Issue {
     StreamId stream = kDefaultStream;
     uint64_t tag = 0;
   };
+  /// `decided` receives the steps of a call that needs neither a workspace nor a library.
   Status launch(const OpCase& c, const KernelVariant& variant, const TypeBinding& types,
                 const Issue& issue, DecidedCall* decided = nullptr);
   Status launch_steps(const OpCase& c, uint64_t workspace_bytes, const KernelVariant& variant,

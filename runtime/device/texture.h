@@ -19,7 +19,7 @@ struct TexelGrid {
   uint32_t width = 0;        ///< Texels per row.
   uint32_t height = 1;       ///< Rows per slice.
   uint32_t depth = 1;        ///< Slices: of a volume, layers, faces of cubes.
-  uint64_t pitch_bytes = 0;  ///< Bytes between rows; not used for one row.
+  uint64_t pitch_bytes = 0;  ///< Bytes between rows; not used for lines.
   uint64_t slice_bytes = 0;  ///< Bytes between slices; not used for one slice.
 
   /// Returns the bytes from the first texel to the end of the last.

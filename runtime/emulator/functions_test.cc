@@ -189,6 +189,50 @@ TEST(Calls, KernelsTakeTheSharedMemoryThatTheyAndTheirFunctionsUse) {
             (std::map<std::string, uint32_t>{{"k", 40064}, {"without", 0}, {"alone", 40000}}));
 }
 
+const char* const kSharedHeader = ".version 8.0\n.target sm_80\n.address_size 64\n";
+
+/// Returns what the kernel `k`, which gets one address, writes there.
+uint32_t written_by(const std::string& module, uint32_t dynamic_bytes = 0) {
+  TestKernel kernel(kSharedHeader + module);
+  kernel.config().block = {1, 1, 1};
+  kernel.config().dynamic_shared_bytes = dynamic_bytes;
+  const uint64_t out = kernel.buffer(std::vector<uint32_t>{0});
+  EXPECT_TRUE(kernel.arg(out).run().findings.empty());
+  return kernel.read<uint32_t>(out, 1)[0];
+}
+
+TEST(SharedMemory, ThatIsDynamicIsBehindTheKernelsOwnInItsFunctionsToo) {
+  const std::string kernel =
+      "st.shared.u32 [own], 5; call f; ld.shared.u32 %r, [own]; st.global.u32 [%d], %r; ret; }\n";
+  const std::string begin =
+      ".entry k(.param .u64 out) { .reg .b64 %d; .reg .b32 %r; ld.param.u64 %d, [out]; ";
+  const std::string function =
+      ".extern .shared .align 4 .b8 dyn[];\n.func f { st.shared.u32 [dyn], 9; ret; }\n";
+  EXPECT_EQ(written_by(".shared .align 4 .b8 own[64];\n" + function + begin + kernel, 64), 5u);
+  EXPECT_EQ(written_by(function + begin + ".shared .align 4 .b8 own[64]; " + kernel, 64), 5u);
+}
+
+TEST(SharedMemory, OfTwoFunctionsWithOneNameHasTheSizeOfTheLarger) {
+  const std::string text =
+      ".func fa { .shared .align 4 .b8 buf[4]; st.shared.u32 [buf], 1; ret; }\n"
+      ".func fb(.param .b64 to) { .shared .align 4 .b8 buf[64]; .shared .align 4 .b8 next[4]; "
+      ".reg .b64 %d; .reg .b32 %r; ld.param.u64 %d, [to]; st.shared.u32 [next], 5; "
+      "st.shared.u32 [buf+4], 9; ld.shared.u32 %r, [next]; st.global.u32 [%d], %r; ret; }\n"
+      ".entry k(.param .u64 out) { .reg .b64 %d; .param .b64 to; ld.param.u64 %d, [out]; "
+      "st.param.b64 [to], %d; call fa; call fb, (to); ret; }\n";
+  EXPECT_EQ(written_by(text), 5u);
+}
+
+TEST(SharedMemory, OfFunctionsThatAKernelNeverCallsCostsItNothing) {
+  const std::string text =
+      ".func fa { .shared .align 4 .b8 big[40000]; st.shared.u32 [big], 1; ret; }\n"
+      ".func fb { .shared .align 4 .b8 small[64]; st.shared.u32 [small], 1; ret; }\n"
+      ".entry ka(.param .u64 out) { call fa; ret; }\n"
+      ".entry k(.param .u64 out) { .shared .align 4 .b8 own[30000]; .reg .b64 %d; "
+      "ld.param.u64 %d, [out]; st.shared.u32 [own], 1; call fb; st.global.u32 [%d], 3; ret; }\n";
+  EXPECT_EQ(written_by(text), 3u);
+}
+
 TEST(Calls, OfFunctionsThatAreNotThereSayWhich) {
   const auto launch = findings_of("st.param.b64 [n], 0; call (c), cudaLaunchDeviceV2, (n, n);");
   ASSERT_EQ(launch.size(), 1u);

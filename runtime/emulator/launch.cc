@@ -159,7 +159,10 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
                         : followed     ? plain_program(*loaded)
                                        : *loaded;
   if (&form == loaded) compile_if_worth(*loaded, config, options_.machine_code);
-  if (touched != nullptr) forget_cells(allocations());
+  if (touched != nullptr) {
+    memory_.keep_histories();  // Histories that are used again have cells of earlier launches.
+    forget_cells(allocations());
+  }
   Suspicion suspicion;
   MemoryCopy before;
   const bool suspects = may_look_again(module, config) && before.take(memory_, addresses_);

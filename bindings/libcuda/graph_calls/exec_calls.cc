@@ -160,19 +160,23 @@ int wait_for_events(Process& driver, const Place& place, const GraphExecState& e
 
 /// Waits for the work before a graph whose conditions the host has to set and read. The graph stays
 /// unlocked meanwhile: that work may be a host function that waits for another thread's call.
-int wait_before_conditions(const Place& place, GraphExecState& exec) {
+int wait_before_conditions(Process& driver, const Place& place, GraphExecState& exec) {
   if (!any_node(*exec.graph, is_step)) return CUDA_SUCCESS;
   graphs_mutex().unlock();
   exec.use.unlock();
   const Status done = place.slot->streams->synchronize(place.stream);
   exec.use.lock();
   graphs_mutex().lock();
-  return code_of(done);
+  // Another thread may have destroyed it meanwhile.
+  const auto known =
+      driver.graph_execs.which([&](const GraphExecState& one) { return &one == &exec; });
+  return known.empty() ? static_cast<int>(CUDA_ERROR_INVALID_VALUE) : code_of(done);
 }
 
 int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   if (const int code = wait_for_events(driver, place, exec); code != CUDA_SUCCESS) return code;
-  if (const int code = wait_before_conditions(place, exec); code != CUDA_SUCCESS) return code;
+  if (const int code = wait_before_conditions(driver, place, exec); code != CUDA_SUCCESS)
+    return code;
   if (const int code = prepare(driver, place, exec); code != CUDA_SUCCESS) return code;
   const auto conditions = lock_conditions(*exec.graph);
   if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) {

@@ -50,7 +50,8 @@ int set_texels(Process& driver, const ResourceDescription& resource, TextureConf
       format = resource.linear.format;
       break;
     case ResourceType::Plane:
-      if (resource.plane.height > kPitchedHeightMax || resource.plane.pitch_bytes > kPitchMax) {
+      if (resource.plane.width > UINT32_MAX || resource.plane.height > kPitchedHeightMax ||
+          resource.plane.pitch_bytes > kPitchMax) {
         return CUDA_ERROR_INVALID_VALUE;
       }
       config.address = resource.plane.address;
@@ -85,6 +86,7 @@ int set_texels(Process& driver, const ResourceDescription& resource, TextureConf
   config.bits = texel->bits;
   if (resource.type == ResourceType::Linear) {
     const uint64_t bytes = std::max(1u, config.texel_bytes());
+    if (resource.linear.bytes / bytes > UINT32_MAX) return CUDA_ERROR_INVALID_VALUE;
     config.width = static_cast<uint32_t>(resource.linear.bytes / bytes);
   }
   return CUDA_SUCCESS;

@@ -221,6 +221,7 @@ std::unique_ptr<Program> form_of(const Program& program) {
   made->addresses = program.addresses;
   made->shared = program.shared;
   made->shared_bytes = program.shared_bytes;
+  made->dynamic_offset = program.dynamic_offset;
   made->shared_of_kernels = program.shared_of_kernels;
   return made;
 }

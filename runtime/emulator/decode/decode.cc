@@ -97,7 +97,6 @@ void Decoder::layout_variables() {
   const auto of_kernel = program_.shared_of_kernels.find(function().name);
   const bool is_kernel = of_kernel != program_.shared_of_kernels.end();
   uint32_t shared = is_kernel ? of_kernel->second.of_functions : program_.shared_bytes;
-  const uint32_t of_functions = shared;
   const auto place_shared = [&](const ptx::Variable& variable) {
     shared = align_up(shared, std::max({1u, variable.align, ptx::byte_size(variable.type)}));
     shared_[variable.name] = shared;
@@ -129,14 +128,16 @@ void Decoder::layout_variables() {
   if (is_kernel) {
     for (const size_t i : of_kernel->second.own) place_shared(program_.module.variables[i]);
   }
-  for (const ptx::Variable& variable : program_.module.variables) {
-    const auto at = program_.shared.find(variable.name);
-    if (at != program_.shared.end() && at->second < of_functions) {
-      code_.shared.push_back({variable.name, at->second, variable.bytes});
+  if (is_kernel) {
+    for (const size_t i : of_kernel->second.used) {
+      const ptx::Variable& variable = program_.module.variables[i];
+      code_.shared.push_back({variable.name, program_.shared.at(variable.name), variable.bytes});
     }
   }
   code_.static_shared = shared;
-  code_.dynamic_offset = align_up(shared, 128);
+  const bool shares_dynamic = !is_kernel || of_kernel->second.shares_dynamic;
+  code_.dynamic_offset =
+      shares_dynamic ? program_.dynamic_offset : align_up(shared, Program::kDynamicSharedAlign);
 }
 
 const ParamSlot* Decoder::param(const std::string& name) const {

@@ -27,9 +27,15 @@ struct Program {
   /// Offsets of the .shared variables that functions use, the same in every kernel.
   std::map<std::string, uint32_t, std::less<>> shared;
   uint32_t shared_bytes = 0;  ///< Size of those.
+  /// Alignment of dynamic shared memory.
+  static constexpr uint32_t kDynamicSharedAlign = 128;
+  /// Where it begins in functions that name it, and in all kernels that may call one.
+  uint32_t dynamic_offset = 0;
   struct KernelShared {
     uint32_t of_functions = 0;  ///< It needs so many of the `shared_bytes`.
     std::vector<size_t> own;    ///< Variables of the module that no function uses.
+    std::vector<size_t> used;   ///< Those that a function which it may call uses.
+    bool shares_dynamic = false;
   };
   std::map<std::string, KernelShared, std::less<>> shared_of_kernels;
   /// The instrumented form of the program, and its counting points; null until a profile is
