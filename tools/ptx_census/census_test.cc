@@ -82,8 +82,8 @@ TEST(Coverage, ThePageHasWhatIsExecutedAndWhatIsRefused) {
   const std::string page = coverage_page();
   EXPECT_NE(page.find("| `bfi` |"), std::string::npos);
   EXPECT_NE(page.find("| `redux` | `sync add\\|min\\|max u32\\|s32` | |"), std::string::npos);
-  EXPECT_EQ(page.find("| `sured` |"), std::string::npos);
-  EXPECT_NE(page.find(" `sured`"), std::string::npos);
+  EXPECT_EQ(page.find("| `suq` |"), std::string::npos);
+  EXPECT_NE(page.find(" `suq`"), std::string::npos);
 }
 
 }  // namespace
