@@ -227,9 +227,9 @@ TEST(SharedMemory, OfFunctionsThatAKernelNeverCallsCostsItNothing) {
   const std::string text =
       ".func fa { .shared .align 4 .b8 big[40000]; st.shared.u32 [big], 1; ret; }\n"
       ".func fb { .shared .align 4 .b8 small[64]; st.shared.u32 [small], 1; ret; }\n"
-      ".entry ka(.param .u64 out) { call fa; ret; }\n"
       ".entry k(.param .u64 out) { .shared .align 4 .b8 own[30000]; .reg .b64 %d; "
-      "ld.param.u64 %d, [out]; st.shared.u32 [own], 1; call fb; st.global.u32 [%d], 3; ret; }\n";
+      "ld.param.u64 %d, [out]; st.shared.u32 [own], 1; call fb; st.global.u32 [%d], 3; ret; }\n"
+      ".entry ka(.param .u64 out) { call fa; ret; }\n";
   EXPECT_EQ(written_by(text), 3u);
 }
 

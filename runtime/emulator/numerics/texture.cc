@@ -246,7 +246,8 @@ double level_of(const TextureConfig& texture, const std::array<double, 3>& dx,
     }
     longest = std::max(longest, std::sqrt(squares));
   }
-  return std::log2(longest);
+  // As many bits as a level has.
+  return std::floor(std::log2(longest) * kWholeShare + 0.5) / kWholeShare;
 }
 
 TexelShares texels_around(const TextureConfig& texture, const TexturePoint& point) {
