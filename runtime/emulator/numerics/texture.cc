@@ -112,12 +112,18 @@ uint32_t dims_of(Shape shape) {
   return 0;
 }
 
+/// Returns the normalized coordinate in the first repetition; 0 for one without a fraction.
+double repeated(Address mode, double at) {
+  const double period = mode == Address::Wrap ? 1 : mode == Address::Mirror ? 2 : 0;
+  if (period == 0) return at;
+  return std::isfinite(at) ? at - period * std::floor(at / period) : 0;
+}
+
 /// Returns the coordinate in texels.
-double in_texels(double at, uint32_t size, bool normalized) {
+double in_texels(double at, Address mode, uint32_t size, bool normalized) {
   if (std::isnan(at) || std::abs(at) < std::numeric_limits<float>::min()) return 0;
-  // Beyond +-2^40 texels every mode but the border has wrapped many times.
-  return std::clamp(normalized ? std::floor(at * kFractions) / kFractions * size : at, -0x1p40,
-                    0x1p40);
+  if (normalized) at = std::floor(repeated(mode, at) * kFractions) / kFractions * size;
+  return std::clamp(at, -0x1p40, 0x1p40);
 }
 
 InTexels in_texels(const TextureConfig& texture, const TexelGrid& grid, const TexturePoint& point) {
@@ -133,19 +139,21 @@ InTexels in_texels(const TextureConfig& texture, const TexelGrid& grid, const Te
     }
     const OnFace on = face_of(to);
     made.slice = made.slice * kCubeFaces + on.face;
-    made.at = {in_texels(on.s, grid.width, true), in_texels(on.t, grid.height, true), 0.5};
+    made.at = {in_texels(on.s, Address::Clamp, grid.width, true),
+               in_texels(on.t, Address::Clamp, grid.height, true), 0.5};
     made.modes = {Address::Clamp, Address::Clamp, Address::Clamp};
     return made;
   }
   for (uint32_t i = 0; i < made.dims; ++i) {
-    made.at[i] = point.is_index
-                     ? point.at[i]
-                     : in_texels(point.at[i], made.sizes[i], texture.normalized_coordinates);
+    made.at[i] = point.is_index ? point.at[i]
+                                : in_texels(point.at[i], made.modes[i], made.sizes[i],
+                                            texture.normalized_coordinates);
     // Integer coordinates name texels, so beyond the edge everything reads as zero, whatever the
     // mode (measured on an H200).
     if (point.is_index) made.modes[i] = Address::Border;
   }
-  if (texture.shape == Shape::Line) made.at[1] = 0;
+  // Layers of lines have no such edge.
+  if (texture.shape == Shape::Line) made.at[1] = texture.is_layered ? 0.5 : 0;
   return made;
 }
 

@@ -80,6 +80,20 @@ TEST(NormalizedCoordinates, AreCutTo21FractionBits) {
   }
 }
 
+TEST(NormalizedCoordinates, WithoutAFractionRepeatAsZero) {
+  TextureConfig texture;
+  texture.shape = Shape::Line;
+  texture.width = 9;
+  texture.normalized_coordinates = true;
+  for (const Address mode : {Address::Wrap, Address::Mirror}) {
+    texture.address_x = mode;
+    for (const double at : {1e30, -1e30, HUGE_VAL, -HUGE_VAL}) {
+      EXPECT_EQ(read(texture, {.at = {at}}), 0);
+    }
+    EXPECT_EQ(read(texture, {.at = {-2.25}}), mode == Address::Wrap ? 6 * 256 : 2 * 256);
+  }
+}
+
 constexpr struct {
   std::array<uint32_t, 3> at;  ///< 256ths from the first texel to the second: x, y, z.
   std::array<uint32_t, 8> expected;
@@ -221,6 +235,9 @@ TEST(Borders, TakeHalfOfALineBecauseItsOnlyRowIsAtTheEdge) {
   texture.address_x = texture.address_y = Address::Border;
   EXPECT_EQ(read(texture, {.at = {2.5}}), 256.0f);
   texture.address_y = Address::Clamp;
+  EXPECT_EQ(read(texture, {.at = {2.5}}), 512.0f);
+  texture.address_y = Address::Border;
+  texture.is_layered = true;
   EXPECT_EQ(read(texture, {.at = {2.5}}), 512.0f);
 }
 
