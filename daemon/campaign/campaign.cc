@@ -170,7 +170,7 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
         some.push_back(*std::move(one));
         all.push_back(asked);
       }
-      if (fits && !slots_.others_wait(claim) && some.size() < pace.cases()) continue;
+      if (fits && some.size() < pace.cases(slots_.others_wait(claim))) continue;
       for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
       Outcomes outcomes = pace.timed(all.size(), [&] { return run_together(all, claim, nullptr); });
       for (size_t i = 0; i < some.size(); ++i) {
@@ -350,8 +350,8 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     }
     // At the end of a run, the other threads get their share.
     const uint64_t share = progress.left() / (2 * slots_.size());
-    const bool alone = slots_.others_wait(options.claim);  // Their turn comes after each case.
-    if (fits && !alone && some.size() < std::min<uint64_t>(pace.cases(), share)) continue;
+    const size_t together = pace.cases(slots_.others_wait(options.claim));
+    if (fits && some.size() < std::min<uint64_t>(together, share)) continue;
     for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, options.settings);
     Outcomes outcomes =
         pace.timed(all.size(), [&] { return run_together(all, options.claim, &lane); });

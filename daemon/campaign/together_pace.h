@@ -11,8 +11,9 @@
 
 namespace gpuemu {
 
-/// How long a slot may be held for cases that run together: others wait for it so long.
-inline constexpr std::chrono::milliseconds kTogetherMax{32};
+/// How long a slot may be held for cases that run together, and how long while another session
+/// waits for it. Changing the session after each small case would cost more than the case.
+inline constexpr std::chrono::milliseconds kTogetherMax{32}, kTogetherWhileOthersWait{4};
 
 /// Begins with one, twice as many after each that passed, and one again after a failure: a
 /// reference that ends its process or a kernel that runs into its limit delays those after it.
@@ -22,7 +23,7 @@ class TogetherPace {
 
   explicit TogetherPace(size_t most) : most_(most) {}
 
-  size_t cases() const { return cases_; }
+  size_t cases(bool others_wait) const { return others_wait ? shared_ : cases_; }
 
   /// Calls `run`, which returns the outcomes of so many cases.
   template <typename Run>
@@ -39,10 +40,12 @@ class TogetherPace {
     const auto each = std::max<Clock::duration>(took / outcomes.size(), Clock::duration(1));
     const auto in_time = static_cast<size_t>(kTogetherMax / each);
     cases_ = pass ? std::clamp<size_t>(std::min(2 * outcomes.size(), in_time), 1, most_) : 1;
+    const auto while_others_wait = static_cast<size_t>(kTogetherWhileOthersWait / each);
+    shared_ = std::clamp<size_t>(while_others_wait, 1, cases_);
   }
 
  private:
-  size_t most_, cases_ = 1;
+  size_t most_, cases_ = 1, shared_ = 1;
 };
 
 }  // namespace gpuemu

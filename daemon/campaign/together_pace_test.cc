@@ -16,8 +16,8 @@ std::vector<Result<CaseReport>> passing(size_t count) {
 TEST(TogetherPace, DoublesWhileCasesPass) {
   TogetherPace pace(8);
   for (const size_t wanted : {1, 2, 4, 8, 8}) {
-    EXPECT_EQ(pace.cases(), wanted);
-    pace.note(passing(pace.cases()), milliseconds(1));
+    EXPECT_EQ(pace.cases(false), wanted);
+    pace.note(passing(pace.cases(false)), milliseconds(1));
   }
 }
 
@@ -27,26 +27,36 @@ TEST(TogetherPace, BeginsAgainWithOneAfterAFailureOrAnError) {
   auto outcomes = passing(8);
   outcomes[5]->result.passed = false;
   pace.note(outcomes, milliseconds(1));
-  EXPECT_EQ(pace.cases(), 1u);
+  EXPECT_EQ(pace.cases(false), 1u);
   pace.note(passing(4), milliseconds(1));
   outcomes = passing(8);
   outcomes[0] = error(ErrorCode::Timeout, "too late");
   pace.note(outcomes, milliseconds(1));
-  EXPECT_EQ(pace.cases(), 1u);
+  EXPECT_EQ(pace.cases(false), 1u);
 }
 
 TEST(TogetherPace, HoldsASlotOnlyForItsLimit) {
   TogetherPace pace(8);
   pace.note(passing(4), 4 * kTogetherMax / 3);
-  EXPECT_EQ(pace.cases(), 3u);
+  EXPECT_EQ(pace.cases(false), 3u);
   pace.note(passing(3), 3 * kTogetherMax + milliseconds(3));
-  EXPECT_EQ(pace.cases(), 1u);
+  EXPECT_EQ(pace.cases(false), 1u);
+}
+
+TEST(TogetherPace, GivesASlotAwaySoonerWhileOthersWait) {
+  TogetherPace pace(8);
+  EXPECT_EQ(pace.cases(true), 1u);
+  pace.note(passing(4), 2 * kTogetherWhileOthersWait);
+  EXPECT_EQ(pace.cases(false), 8u);
+  EXPECT_EQ(pace.cases(true), 2u);
+  pace.note(passing(4), 4 * kTogetherWhileOthersWait + milliseconds(1));
+  EXPECT_EQ(pace.cases(true), 1u);
 }
 
 TEST(TogetherPace, IsOneOnASlotWithOnePlace) {
   TogetherPace pace(1);
   pace.note(passing(1), milliseconds(1));
-  EXPECT_EQ(pace.cases(), 1u);
+  EXPECT_EQ(pace.cases(false), 1u);
 }
 
 }  // namespace
