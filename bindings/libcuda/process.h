@@ -13,18 +13,18 @@
 #include <vector>
 
 #include "bindings/libcuda/allocations.h"
+#include "bindings/libcuda/form_recorder.h"
 #include "bindings/libcuda/graphs/capture.h"
 #include "bindings/libcuda/host_pages.h"
 #include "bindings/libcuda/interface/abi.h"
 #include "bindings/libcuda/interface/array_abi.h"
 #include "bindings/libcuda/interface/per_thread.h"
 #include "bindings/libcuda/interface/table.h"
+#include "bindings/libcuda/kernel_times.h"
 #include "bindings/libcuda/race_watch.h"
-#include "bindings/libcuda/recording/form_recorder.h"
-#include "bindings/libcuda/recording/kernel_times.h"
-#include "bindings/libcuda/recording/recorder.h"
-#include "bindings/libcuda/recording/tracer.h"
+#include "bindings/libcuda/recorder.h"
 #include "bindings/libcuda/settings.h"
+#include "bindings/libcuda/tracer.h"
 #include "runtime/device/stream.h"
 #include "runtime/ptx/link/link.h"
 

@@ -22,7 +22,7 @@
 #include "bindings/libcuda/host_pages.h"
 #include "bindings/libcuda/races/overlap.h"
 #include "bindings/libcuda/races/work_order.h"
-#include "bindings/libcuda/recording/recorder.h"
+#include "bindings/libcuda/recorder.h"
 
 namespace gpuemu::libcuda {
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "bindings/libcuda/recording/recorder.h"
+#include "bindings/libcuda/recorder.h"
 
 namespace gpuemu::libcuda {
 namespace {

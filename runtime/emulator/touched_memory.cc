@@ -91,8 +91,8 @@ class Collector {
     each_used_part(cells, of.word_count(), [&](uint64_t begin, uint64_t end) {
       for (uint64_t word = begin; word < end; ++word) {
         const uint64_t cell = cells[word];
-        if (segment_in(cell) != 0)
-          add_word((of.base / kWordBytes + word) * kWordBytes, cell, *list_of(cell));
+        if (segment_in(cell) == 0) continue;
+        add_word((of.base / kWordBytes + word) * kWordBytes, cell, *list_of(cell));
       }
     });
   }

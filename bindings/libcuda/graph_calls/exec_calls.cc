@@ -175,8 +175,8 @@ int wait_before_conditions(Process& driver, const Place& place, GraphExecState& 
 
 int launch_now(Process& driver, const Place& place, GraphExecState& exec) {
   if (const int code = wait_for_events(driver, place, exec); code != CUDA_SUCCESS) return code;
-  if (const int code = wait_before_conditions(driver, place, exec); code != CUDA_SUCCESS)
-    return code;
+  const int waited = wait_before_conditions(driver, place, exec);
+  if (waited != CUDA_SUCCESS) return waited;
   if (const int code = prepare(driver, place, exec); code != CUDA_SUCCESS) return code;
   const auto conditions = lock_conditions(*exec.graph);
   if (const int code = set_conditions(place, *exec.graph); code != CUDA_SUCCESS) {

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/recording/kernel_times.h"
+#include "bindings/libcuda/kernel_times.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/recording/tracer.h"
+#include "bindings/libcuda/tracer.h"
 
 #include <cerrno>
 #include <chrono>

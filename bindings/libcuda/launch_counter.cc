@@ -1,4 +1,4 @@
-#include "bindings/libcuda/recording/launch_counter.h"
+#include "bindings/libcuda/launch_counter.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

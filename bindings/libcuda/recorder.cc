@@ -1,4 +1,4 @@
-#include "bindings/libcuda/recording/recorder.h"
+#include "bindings/libcuda/recorder.h"
 
 #include <algorithm>
 #include <cerrno>

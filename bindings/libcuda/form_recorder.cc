@@ -1,4 +1,4 @@
-#include "bindings/libcuda/recording/form_recorder.h"
+#include "bindings/libcuda/form_recorder.h"
 
 #include <cerrno>
 #include <cstring>

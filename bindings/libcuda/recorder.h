@@ -14,7 +14,7 @@
 
 #include "bindings/libcuda/allocations.h"
 #include "bindings/libcuda/call_sites/call_site.h"
-#include "bindings/libcuda/recording/launch_counter.h"
+#include "bindings/libcuda/launch_counter.h"
 #include "bindings/libcuda/settings.h"
 #include "bindings/libcuda/undefined_values.h"
 #include "runtime/device/stream.h"
