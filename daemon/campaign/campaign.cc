@@ -169,6 +169,7 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
       if (fits) {
         some.push_back(*std::move(one));
         all.push_back(asked);
+        one.reset();
       }
       if (fits && some.size() < pace.cases(slots_.others_wait(claim))) continue;
       for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
@@ -178,7 +179,7 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
       }
       some.clear();
       all.clear();
-      if (!one || fits) continue;
+      if (!one) continue;
       auto outcome = run_one(op, one->plan, one->settings, claim);
       source.ended(*std::move(one), std::move(outcome));
     }
@@ -347,6 +348,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     if (fits) {
       some.push_back(*std::move(one));
       all.push_back(asked);
+      one.reset();
     }
     // At the end of a run, the other threads get their share.
     const uint64_t share = progress.left() / (2 * slots_.size());
@@ -361,7 +363,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     some.clear();
     all.clear();
     if (is_other) pace = TogetherPace(slots_.places_per_slot());
-    if (!goes_on || !one || fits) continue;
+    if (!goes_on || !one) continue;
     auto outcome = run_one(*one->group->op, one->plan, options.settings, options.claim, &lane);
     goes_on = take_outcome(*std::move(one), std::move(outcome), progress, options, lane);
   }

@@ -122,17 +122,21 @@ class CaseSource {
   virtual void ended(NextCase one, Result<CaseReport> outcome) = 0;
 };
 
+struct CampaignSlots {
+  SlotPool& own;
+  ExtraSlots* side = nullptr;  ///< Provides an emulator slot when `own` belong to a GPU.
+};
+
 class Campaign {
  public:
-  /// All arguments must outlive the campaign. `side` provides an emulator slot when `slots` belong
-  /// to a GPU; null: none. `backend` decides the sizes of generated cases. Slots other than the
-  /// daemon's own run the same cases. `memory` may be empty.
-  Campaign(const Config& config, KernelStore& kernels, SlotPool& slots, ExtraSlots* side,
-           std::string backend, VariantMemory memory)
+  /// All arguments must outlive the campaign. `backend` decides the sizes of generated cases. Slots
+  /// other than the daemon's own run the same cases. `memory` may be empty.
+  Campaign(const Config& config, KernelStore& kernels, CampaignSlots slots, std::string backend,
+           VariantMemory memory)
       : config_(config),
         kernels_(kernels),
-        slots_(slots),
-        side_(side),
+        slots_(slots.own),
+        side_(slots.side),
         backend_(std::move(backend)),
         variants_(config, kernels, std::move(memory),
                   [this](const OpConfig& op, DType dtype) { return case_options(op, dtype); }) {}

@@ -51,7 +51,7 @@ Result<Campaign*> Project::campaign_on(const SlotVariant& variant) {
   std::unique_ptr<Campaign>& kept = on_side_[variant];
   if (kept == nullptr) {
     SlotPool* slots = GPUEMU_TRY(slots_.side->get(variant));
-    kept = std::make_unique<Campaign>(*config_, kernels_, *slots, nullptr, own_backend(),
+    kept = std::make_unique<Campaign>(*config_, kernels_, CampaignSlots{*slots}, own_backend(),
                                       variant_memory());
   }
   return kept.get();

@@ -23,10 +23,7 @@ namespace gpuemu {
 class Project {
  public:
   /// Where its cases run.
-  struct Slots {
-    SlotPool& own;
-    ExtraSlots* side = nullptr;  ///< Null: no other slots.
-  };
+  using Slots = CampaignSlots;
   /// `store` must outlive the project.
   Project(std::shared_ptr<const Config> config, Slots slots, Store& store,
           const std::string& cache_folder, const std::string& arch)
@@ -34,7 +31,7 @@ class Project {
         slots_(slots),
         store_(store),
         kernels_(*config_, cache_folder, arch),
-        campaign_(*config_, kernels_, slots.own, slots.side, own_backend(), variant_memory()) {}
+        campaign_(*config_, kernels_, slots, own_backend(), variant_memory()) {}
   Project(const Project&) = delete;
   Project& operator=(const Project&) = delete;
 
