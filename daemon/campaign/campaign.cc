@@ -169,7 +169,7 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
       if (fits) {
         some.push_back(*std::move(one));
         all.push_back(asked);
-        one.reset();
+        one = std::nullopt;
       }
       if (fits && some.size() < pace.cases(slots_.others_wait(claim))) continue;
       for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
@@ -348,7 +348,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     if (fits) {
       some.push_back(*std::move(one));
       all.push_back(asked);
-      one.reset();
+      one = std::nullopt;
     }
     // At the end of a run, the other threads get their share.
     const uint64_t share = progress.left() / (2 * slots_.size());
