@@ -95,7 +95,7 @@ class RaceWatch {
   void host_accesses(uint64_t address, bool writes, const WorkStamp* function);
   /// Called when the memory is freed, and may be allocated again.
   void forget_memory(uint64_t address, uint64_t bytes);
-  /// Called for memory of the driver's own, whose use the driver orders.
+  /// Excludes memory of the driver, which orders its use itself.
   void leave_out(uint64_t address, uint64_t bytes);
 
  private:

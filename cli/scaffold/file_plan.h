@@ -14,15 +14,15 @@ namespace gpuemu::cli {
 struct FilePlan {
   std::filesystem::path folder;
   std::map<std::string, std::string> files;  ///< Path in the folder -> text.
-  /// Those of `files` that are stubs, for the user to write: one that is written stays as it is,
-  /// and a stub is replaced.
+  /// Names of references for the user to write. One that the user has written is kept; another one
+  /// is replaced.
   std::set<std::string> stubs = {};
 };
 
 struct WrittenFiles {
   std::vector<std::string> written;
   std::map<std::string, std::string> backups;  ///< Replaced file -> its backup.
-  std::vector<std::string> kept;               ///< Stubs that the user has written.
+  std::vector<std::string> kept;               ///< References that the user has written.
 };
 
 /// Writes the files. InvalidArgument lists every file that exists, unless `force` is set: existing

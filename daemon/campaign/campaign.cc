@@ -342,7 +342,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       return Wanted{next.group->op, &next.plan, &options.settings};
     };
     Wanted asked = one ? wanted(*one) : Wanted{};
-    // The cases of one op delay no other op's.
+    // A batch holds cases of one op, so that no op delays another.
     const bool is_other = one && !some.empty() && one->group != some.back().group;
     const bool fits = one && !is_other && may_run_together(asked, options.claim);
     if (fits) {

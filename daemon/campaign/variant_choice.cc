@@ -86,7 +86,7 @@ std::string launches_text(const KernelConfig& kernel) {
 /// Returns the threads of the largest launch that a large GPU runs at once. Without it, a kernel
 /// whose single warp does all the work would be as good as one with a thread per element.
 double threads_at_once(const ExecutionPlan& plan) {
-  constexpr uint64_t kThreadsMax = uint64_t{108} * 2048;  // Those of an A100.
+  constexpr uint64_t kThreadsMax = uint64_t{108} * 2048;  // What an A100 runs at once.
   uint64_t most = 1;
   for (const PlanLaunch& launch : plan.launches) {
     uint64_t threads = 1;

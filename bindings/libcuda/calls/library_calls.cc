@@ -69,6 +69,19 @@ int with_kernel(Kernel kernel, const Work& work, const char* call = __builtin_FU
   });
 }
 
+/// Calls `work` with the library's module in the current context. `name`: what it looks up.
+template <typename Work>
+int with_library_module(Library library, const char* name, const Work& work,
+                        const char* call = __builtin_FUNCTION()) {
+  const CallScope scope(call);
+  return driver_call([&](Process& driver) -> int {
+    Module module = nullptr;
+    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    const int code = module_of(driver, library, &module);
+    return code != CUDA_SUCCESS ? code : work(driver, *driver.modules.find(module));
+  });
+}
+
 /// Calls `work` with the function of the kernel in the current context.
 template <typename Work>
 int with_kernel_function(Kernel kernel, const Work& work, const char* call = __builtin_FUNCTION()) {
@@ -150,14 +163,9 @@ GPUEMU_DRIVER_API int cuLibraryGetModule(Module* module, Library library) {
 
 GPUEMU_DRIVER_API int cuLibraryGetGlobal(Address* address, size_t* bytes, Library library,
                                          const char* name) {
-  return driver_call([&](Process& driver) -> int {
-    Module module = nullptr;
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const int code = module_of(driver, library, &module);
-    if (code != CUDA_SUCCESS) return code;
-    const auto state = driver.modules.find(module);
+  return with_library_module(library, name, [&](Process& driver, const ModuleState& state) -> int {
     auto found =
-        driver.devices[static_cast<size_t>(state->device)]->device->variable(state->id, name);
+        driver.devices[static_cast<size_t>(state.device)]->device->variable(state.id, name);
     if (!found) return code_of(found.error());
     if (address != nullptr) *address = found->address;
     if (bytes != nullptr) *bytes = found->bytes;
@@ -167,13 +175,8 @@ GPUEMU_DRIVER_API int cuLibraryGetGlobal(Address* address, size_t* bytes, Librar
 
 GPUEMU_DRIVER_API int cuLibraryGetManaged(Address* address, size_t* bytes, Library library,
                                           const char* name) {
-  return driver_call([&](Process& driver) -> int {
-    Module module = nullptr;
-    if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    const int code = module_of(driver, library, &module);
-    if (code != CUDA_SUCCESS) return code;
-    const auto state = driver.modules.find(module);
-    for (const uint64_t at : state->managed) {
+  return with_library_module(library, name, [&](Process& driver, const ModuleState& state) -> int {
+    for (const uint64_t at : state.managed) {
       const auto found = driver.allocations.at(at);
       if (found == nullptr || found->name != name) continue;
       if (address != nullptr) *address = found->address;

@@ -34,7 +34,7 @@ struct Program {
   struct KernelShared {
     uint32_t of_functions = 0;  ///< It needs so many of the `shared_bytes`.
     std::vector<size_t> own;    ///< Variables of the module that no function uses.
-    std::vector<size_t> used;   ///< Those that a function which it may call uses.
+    std::vector<size_t> used;   ///< Variables of functions that it may call.
     bool shares_dynamic = false;
   };
   std::map<std::string, KernelShared, std::less<>> shared_of_kernels;

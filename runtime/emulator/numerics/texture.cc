@@ -152,7 +152,7 @@ InTexels in_texels(const TextureConfig& texture, const TexelGrid& grid, const Te
     // mode (measured on an H200).
     if (point.is_index) made.modes[i] = Address::Border;
   }
-  // Layers of lines have no such edge.
+  // A line of a layered texture has no edge in y.
   if (texture.shape == Shape::Line) made.at[1] = texture.is_layered ? 0.5 : 0;
   return made;
 }

@@ -128,7 +128,7 @@ TEST(PtxLink, TellsOfVariablesThatAreDeclaredOtherwiseThanDefined) {
             (Names{"'v' is in another memory in 'text 2' than in 'text 1', where it is defined; "
                    "declare it as it is defined"}));
   const Made twice = link_items({".visible .global .b32 v;", ".visible .global .b64 v;"});
-  EXPECT_EQ(twice.linked.conflicts.size(), 1u) << "a second definition is no declaration";
+  EXPECT_EQ(twice.linked.conflicts.size(), 1u) << "a second definition is a conflict";
   const Made unsized = link_items({".extern .global .b32 v[];", ".visible .global .b32 v[4];"});
   EXPECT_TRUE(unsized.linked.conflicts.empty());
 }

@@ -234,7 +234,7 @@ def generators_of_devices():
     (only,) = torch.cuda.default_generators
     only.manual_seed(5)
     assert torch.equal(torch.rand(3, device="cuda").cpu(), torch.rand(3, generator=torch.Generator("cuda").manual_seed(5), device="cuda").cpu())
-    assert torch.cuda.get_device_capability((0, 1)) == (8, 0), "what is no device means the current one, as in torch"
+    assert torch.cuda.get_device_capability((0, 1)) == (8, 0), "an argument that is not a device means the current device, as in torch"
 
 
 @case
