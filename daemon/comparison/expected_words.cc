@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "common/numeric/element.h"
+#include "judge/bounds/float_format.h"
 
 namespace gpuemu {
 namespace {

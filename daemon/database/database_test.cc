@@ -5,7 +5,9 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -56,6 +58,24 @@ class DatabaseTest : public testing::Test {
   fs::path root_;
   std::unique_ptr<Database> database_;
 };
+
+TEST_F(DatabaseTest, KeepsWritingWhileLogsEnd) {
+  std::atomic<bool> ended = false;
+  std::vector<std::string> problems(4);
+  std::vector<std::thread> writers;
+  for (size_t i = 0; i < problems.size(); ++i) {
+    writers.emplace_back([&, i] {
+      for (int n = 0; !ended && problems[i].empty(); ++n) {
+        const auto status = put(std::to_string(i), std::to_string(n));
+        if (!status) problems[i] = status.error().message;
+      }
+    });
+  }
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(database_->compact());  // Each ends a log and deletes it.
+  ended = true;
+  for (std::thread& writer : writers) writer.join();
+  for (const std::string& problem : problems) EXPECT_EQ(problem, "");
+}
 
 TEST_F(DatabaseTest, WritesNothingWhereTheConditionDoesNotHold) {
   ASSERT_TRUE(put("a", "1"));

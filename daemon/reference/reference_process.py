@@ -105,6 +105,6 @@ try:
 
     parts = load_parts(PARTS)
 except ImportError as missing:
-    say({"fatal": f"{sys.executable} cannot import {missing.name}: {missing}"})
+    say({"fatal": f"{sys.executable} cannot import {missing.name or 'numpy'}: {missing}"})
     sys.exit(1)
 main()
