@@ -1,9 +1,9 @@
 // Implements cuCtx*: contexts and the context stack of each thread.
 #include <algorithm>
 
-#include "bindings/libcuda/contexts.h"
+#include "bindings/libcuda/calls/contexts.h"
+#include "bindings/libcuda/memory/reach.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "bindings/libcuda/calls/contexts.h"
 #include "bindings/libcuda/calls/device_attributes.h"
-#include "bindings/libcuda/contexts.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

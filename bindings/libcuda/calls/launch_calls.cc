@@ -6,8 +6,8 @@
 
 #include "bindings/libcuda/calls/launches.h"
 #include "bindings/libcuda/calls/occupancy.h"
+#include "bindings/libcuda/memory/transfer.h"
 #include "bindings/libcuda/modules.h"
-#include "bindings/libcuda/transfer.h"
 #include "common/base/limits.h"
 #include "runtime/device/launch_check.h"
 

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "bindings/libcuda/call_sites/call_site.h"
-#include "bindings/libcuda/calls/link.h"
+#include "bindings/libcuda/module_calls/link.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

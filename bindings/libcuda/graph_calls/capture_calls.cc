@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "bindings/libcuda/graph_calls/graph_access.h"
+#include "bindings/libcuda/memory/transfer.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {

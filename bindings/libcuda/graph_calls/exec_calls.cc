@@ -5,8 +5,8 @@
 #include "bindings/libcuda/graph_calls/instantiate.h"
 #include "bindings/libcuda/graph_calls/memory_nodes.h"
 #include "bindings/libcuda/graph_calls/node_work.h"
+#include "bindings/libcuda/memory/transfer.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {

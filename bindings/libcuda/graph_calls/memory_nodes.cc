@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 
 #include "bindings/libcuda/graph_calls/graph_access.h"
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -51,7 +51,7 @@ int each(const GraphState& graph, const Work& work) {
   return code;
 }
 
-int wait_for(const Place& place) {
+int wait_ignoring_faults(const Place& place) {
   const GraphsUnlocked unlocked;
   const Status waited = place.slot->streams->synchronize(place.stream);
   return !waited && waited.error().code != ErrorCode::Launch ? code_of(waited) : CUDA_SUCCESS;
@@ -125,7 +125,7 @@ int begin_memory(Process& driver, const Place& place, const GraphExecState& exec
     if (!is_there(driver, *work.memory)) return CUDA_SUCCESS;
     if ((exec.flags & kFreesItself) == 0) return CUDA_ERROR_INVALID_VALUE;
     if (!std::exchange(is_waited_for, true)) {
-      if (const int code = wait_for(place); code != CUDA_SUCCESS) return code;
+      if (const int code = wait_ignoring_faults(place); code != CUDA_SUCCESS) return code;
     }
     release_memory(driver, work.memory->address, "cuGraphLaunch");
     return CUDA_SUCCESS;
@@ -151,7 +151,7 @@ int end_memory(Process& driver, const Place& place, const GraphExecState& exec) 
   const bool frees =
       any_node(*exec.graph, [](const Node& node) { return node.type() == NodeType::Free; });
   if (!frees) return CUDA_SUCCESS;
-  if (const int code = wait_for(place); code != CUDA_SUCCESS) return code;
+  if (const int code = wait_ignoring_faults(place); code != CUDA_SUCCESS) return code;
   return each<FreeWork>(*exec.graph, [&](const Node& node, const FreeWork& work) {
     return free_memory(driver, work.address, FreedBy::Free, node.site->call);
   });

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "bindings/libcuda/graph_memory.h"
+#include "bindings/libcuda/memory/graph_memory.h"
 #include "bindings/libcuda/process.h"
 
 namespace gpuemu::libcuda {

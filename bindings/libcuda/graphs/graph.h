@@ -18,7 +18,7 @@ namespace gpuemu::libcuda {
 
 struct CallSite;
 class GraphState;
-struct GraphMemory;  // graph_calls/memory_nodes.h
+struct GraphMemory;  // memory/graph_memory.h
 
 struct KernelWork {
   Function function = nullptr;  ///< A CUfunction or CUkernel, as the program passed it.

@@ -4,10 +4,10 @@
 #include <bit>
 #include <memory>
 
-#include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/transfer.h"
 #include "bindings/libcuda/memory_calls/arrays.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
 

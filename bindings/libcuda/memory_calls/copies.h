@@ -1,7 +1,7 @@
 // Copies and fills rows and boxes, for calls and for nodes of graphs.
 #pragma once
 
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/transfer.h"
 
 namespace gpuemu::libcuda {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {

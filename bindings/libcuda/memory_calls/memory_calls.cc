@@ -4,9 +4,9 @@
 #include <iterator>
 
 #include "bindings/libcuda/address_owner.h"
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/ranges.h"
-#include "bindings/libcuda/reach.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/ranges.h"
+#include "bindings/libcuda/memory/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -5,10 +5,10 @@
 #include <map>
 #include <optional>
 
-#include "bindings/libcuda/graph_memory.h"
-#include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/memory/graph_memory.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/reach.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/transfer.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {

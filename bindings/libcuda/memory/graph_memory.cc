@@ -1,4 +1,4 @@
-#include "bindings/libcuda/graph_memory.h"
+#include "bindings/libcuda/memory/graph_memory.h"
 
 #include <map>
 #include <mutex>

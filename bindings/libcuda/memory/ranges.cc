@@ -1,4 +1,4 @@
-#include "bindings/libcuda/ranges.h"
+#include "bindings/libcuda/memory/ranges.h"
 
 #include <iterator>
 #include <map>

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/libcuda/calls/link.h"
 #include "bindings/libcuda/images/images.h"
+#include "bindings/libcuda/module_calls/link.h"
 #include "bindings/libcuda/modules.h"
 #include "bindings/libcuda/process.h"
 

@@ -1,10 +1,10 @@
-#include "bindings/libcuda/contexts.h"
+#include "bindings/libcuda/calls/contexts.h"
 
 #include <algorithm>
 
-#include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/reach.h"
 #include "bindings/libcuda/modules.h"
-#include "bindings/libcuda/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -1,6 +1,6 @@
 // Implements writes of values in stream order, and waits for them.
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/transfer.h"
 #include "runtime/emulator/streams.h"
 
 namespace gpuemu::libcuda {
@@ -8,7 +8,7 @@ namespace {
 
 /// CUstreamWaitValue_flags. The flush makes writes of other devices visible, which they always are
 /// here.
-enum Condition : unsigned { kAtLeast, kEqual, kAnd, kNor };
+enum WaitCondition : unsigned { kAtLeast, kEqual, kAnd, kNor };
 constexpr unsigned kFlush = 1u << 30;
 
 template <typename Value>

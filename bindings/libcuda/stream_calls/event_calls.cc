@@ -1,6 +1,6 @@
 // Implements cuEvent*.
+#include "bindings/libcuda/memory/transfer.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/transfer.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/memory.h"
+#include "bindings/libcuda/memory/memory.h"
 
 #include <string_view>
 #include <utility>
@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "bindings/libcuda/ranges.h"
-#include "bindings/libcuda/reach.h"
+#include "bindings/libcuda/memory/ranges.h"
+#include "bindings/libcuda/memory/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <mutex>
 
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/transfer.h"
 
 namespace gpuemu::libcuda {
 

@@ -1,4 +1,4 @@
-#include "bindings/libcuda/reach.h"
+#include "bindings/libcuda/memory/reach.h"
 
 #include <algorithm>
 #include <cstring>
@@ -11,7 +11,7 @@ namespace gpuemu::libcuda {
 namespace {
 
 /// Bytes copied between two devices at a time.
-constexpr uint64_t kPiece = uint64_t{16} << 20;
+constexpr uint64_t kPieceBytes = uint64_t{16} << 20;
 
 Device& device_at(Process& driver, int number) {
   return *driver.devices[static_cast<size_t>(number)]->device;
@@ -84,9 +84,9 @@ int copy_across(Process& driver, const Place& place, End to, End from, uint64_t 
     if (done) host_gets(driver, owner, from.address, bytes, transfer.call);
     return code_of(done);
   }
-  std::vector<std::byte> between(std::min(bytes, kPiece));
-  for (uint64_t at = 0; at < bytes; at += kPiece) {
-    const std::span piece(between.data(), std::min(bytes - at, kPiece));
+  std::vector<std::byte> between(std::min(bytes, kPieceBytes));
+  for (uint64_t at = 0; at < bytes; at += kPieceBytes) {
+    const std::span piece(between.data(), std::min(bytes - at, kPieceBytes));
     Status done = device_at(driver, source).download(piece, from.address + at);
     if (done) done = device_at(driver, target).upload(to.address + at, piece);
     if (!done) return code_of(done);

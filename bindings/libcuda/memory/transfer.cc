@@ -1,4 +1,4 @@
-#include "bindings/libcuda/transfer.h"
+#include "bindings/libcuda/memory/transfer.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,9 +9,9 @@
 #include <mutex>
 #include <span>
 
-#include "bindings/libcuda/graph_memory.h"
-#include "bindings/libcuda/memory.h"
-#include "bindings/libcuda/reach.h"
+#include "bindings/libcuda/memory/graph_memory.h"
+#include "bindings/libcuda/memory/memory.h"
+#include "bindings/libcuda/memory/reach.h"
 
 namespace gpuemu::libcuda {
 namespace {
