@@ -9,7 +9,7 @@
 #include "runtime/backends/backends.h"
 #include "runtime/compile/compile.h"
 #include "runtime/compile/registers.h"
-#include "runtime/compile/unset_constants.h"
+#include "runtime/compile/source_text/unset_constants.h"
 #include "runtime/device/finding_json.h"
 #include "runtime/profile/profile.h"
 #include "runtime/ptx/parse.h"

@@ -9,7 +9,7 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "common/config/source_kind.h"
-#include "runtime/compile/includes.h"
+#include "runtime/compile/source_text/includes.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -12,7 +12,7 @@
 #include "cli/scaffold/try_kernels.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
-#include "runtime/compile/includes.h"
+#include "runtime/compile/source_text/includes.h"
 
 namespace gpuemu::cli {
 namespace {

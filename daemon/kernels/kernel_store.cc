@@ -11,7 +11,7 @@
 #include "judge/metrics/branch_constants.h"
 #include "kernels/catalog.h"
 #include "runtime/compile/compile.h"
-#include "runtime/compile/unset_constants.h"
+#include "runtime/compile/source_text/unset_constants.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/ptx/parse.h"
 #include "runtime/ptx/variables.h"

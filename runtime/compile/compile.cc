@@ -16,9 +16,9 @@
 #include "common/base/files.h"
 #include "common/base/limits.h"
 #include "runtime/compile/compiler.h"
-#include "runtime/compile/entry_names.h"
-#include "runtime/compile/includes.h"
 #include "runtime/compile/kept_file.h"
+#include "runtime/compile/source_text/entry_names.h"
+#include "runtime/compile/source_text/includes.h"
 
 namespace gpuemu {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "runtime/compile/compile_fixture.h"
 #include "runtime/compile/diagnostics.h"
-#include "runtime/compile/includes.h"
+#include "runtime/compile/source_text/includes.h"
 
 namespace gpuemu {
 namespace {

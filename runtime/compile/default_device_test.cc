@@ -1,5 +1,5 @@
 // Functions without __device__ that NVRTC takes for device functions.
-#include "runtime/compile/default_device.h"
+#include "runtime/compile/source_text/default_device.h"
 
 #include <gtest/gtest.h>
 

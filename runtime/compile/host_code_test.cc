@@ -1,5 +1,5 @@
 // Tests what is left of host code for a compiler of device code.
-#include "runtime/compile/host_code.h"
+#include "runtime/compile/source_text/host_code.h"
 
 #include <algorithm>
 

@@ -7,7 +7,7 @@
 #include "runtime/compile/child.h"
 #include "runtime/compile/compiler.h"
 #include "runtime/compile/diagnostics.h"
-#include "runtime/compile/entry_names.h"
+#include "runtime/compile/source_text/entry_names.h"
 
 namespace gpuemu::compile {
 namespace {

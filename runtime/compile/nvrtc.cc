@@ -9,13 +9,13 @@
 
 #include "common/base/limits.h"
 #include "runtime/compile/compiler.h"
-#include "runtime/compile/default_device.h"
 #include "runtime/compile/diagnostics.h"
-#include "runtime/compile/entry_names.h"
-#include "runtime/compile/host_code.h"
-#include "runtime/compile/includes.h"
 #include "runtime/compile/nvcc_flags.h"
 #include "runtime/compile/nvrtc_headers.h"
+#include "runtime/compile/source_text/default_device.h"
+#include "runtime/compile/source_text/entry_names.h"
+#include "runtime/compile/source_text/host_code.h"
+#include "runtime/compile/source_text/includes.h"
 
 namespace gpuemu::compile {
 namespace {

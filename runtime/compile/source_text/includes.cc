@@ -1,5 +1,5 @@
 // Follows #include lines. Ignores preprocessor conditions, which can only add files to a cache key.
-#include "runtime/compile/includes.h"
+#include "runtime/compile/source_text/includes.h"
 
 #include <filesystem>
 #include <initializer_list>

@@ -1,4 +1,4 @@
-#include "runtime/compile/host_code.h"
+#include "runtime/compile/source_text/host_code.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "runtime/compile/includes.h"
+#include "runtime/compile/source_text/includes.h"
 
 namespace gpuemu::compile {
 namespace {

@@ -1,5 +1,5 @@
 // Names of kernels, as users, PTX and the demangler spell them.
-#include "runtime/compile/entry_names.h"
+#include "runtime/compile/source_text/entry_names.h"
 
 #include <gtest/gtest.h>
 

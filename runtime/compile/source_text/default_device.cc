@@ -1,5 +1,5 @@
 // Reads NVRTC's log, and the calls of unoptimised PTX.
-#include "runtime/compile/default_device.h"
+#include "runtime/compile/source_text/default_device.h"
 
 #include <algorithm>
 #include <cctype>

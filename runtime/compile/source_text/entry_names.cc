@@ -1,5 +1,5 @@
 // Demangles names, and finds entries in PTX and kernels in CUDA text without parsing either.
-#include "runtime/compile/entry_names.h"
+#include "runtime/compile/source_text/entry_names.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "runtime/compile/unset_constants.h"
+#include "runtime/compile/source_text/unset_constants.h"
 
 #include <cctype>
 #include <vector>
