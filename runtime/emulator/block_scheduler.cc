@@ -5,9 +5,9 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/emulator/machine/budget.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/thread_scheduler.h"
+#include "runtime/emulator/program/budget.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

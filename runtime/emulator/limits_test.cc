@@ -14,7 +14,7 @@
 #include "runtime/device/sparse.h"
 #include "runtime/device/stream.h"
 #include "runtime/emulator/emulator.h"
-#include "runtime/emulator/machine/budget.h"
+#include "runtime/emulator/program/budget.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {

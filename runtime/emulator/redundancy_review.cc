@@ -5,7 +5,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {

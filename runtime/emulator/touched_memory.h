@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "runtime/device/stream.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/memory/allocation.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

@@ -7,7 +7,7 @@
 #include "runtime/emulator/checks/index_overflow.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/cluster.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/element_names.h"
 #include "runtime/ptx/language.h"
 

@@ -4,7 +4,7 @@
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/advice.h"
 #include "runtime/emulator/report/element_names.h"
 

@@ -8,7 +8,7 @@
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

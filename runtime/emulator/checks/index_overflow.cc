@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -7,7 +7,7 @@
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/advice.h"
 
 namespace gpuemu::emulator {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/device/debug.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

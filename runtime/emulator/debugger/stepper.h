@@ -8,9 +8,9 @@
 
 #include "runtime/device/debug.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/step_observer.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

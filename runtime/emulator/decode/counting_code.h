@@ -2,7 +2,7 @@
 // handler (steps/counting.h).
 #pragma once
 
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/profile/profile.h"
 #include "runtime/ptx/flow/cfg.h"
 

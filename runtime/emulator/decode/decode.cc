@@ -14,6 +14,11 @@ uint32_t align_up(uint32_t value, uint32_t align) { return (value + align - 1) /
 
 }  // namespace
 
+void decode(Program& program) {
+  find_uses(program);
+  for (Code& code : program.functions) Decoder(program, code).run();
+}
+
 RegisterClass register_class(ptx::Type type) {
   if (type == ptx::Type::Pred) return RegisterClass::Pred;
   return ptx::byte_size(type) == 8 ? RegisterClass::Wide : RegisterClass::Narrow;

@@ -12,18 +12,13 @@
 #include "runtime/emulator/code/step.h"
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/handlers/key.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/steps.h"
 #include "runtime/ptx/flow/cfg.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::emulator {
 
-/// Creates a Code for every function of the module that has a body.
-void list_functions(Program& program);
-/// Allocates the module's variables and sets their initial values.
-Status place_variables(Program& program, Memory& memory);
-void release_variables(Program& program, Memory& memory);
 /// Fills `functions`; the variables must have addresses. Unsupported instructions become steps that
 /// report them when executed.
 void decode(Program& program);

@@ -3,7 +3,7 @@
 
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/matrices.h"
-#include "runtime/emulator/steps/product.h"
+#include "runtime/emulator/matrices/product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

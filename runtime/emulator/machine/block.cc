@@ -5,12 +5,12 @@
 #include <thread>
 
 #include "common/base/limits.h"
-#include "runtime/emulator/machine/budget.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/livelock.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/thread_scheduler.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/budget.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/counters.h"
 
 namespace gpuemu::emulator {

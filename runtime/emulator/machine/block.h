@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "runtime/emulator/machine/async_copies.h"
-#include "runtime/emulator/machine/launch.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/memory/race_history.h"
+#include "runtime/emulator/program/launch.h"
 
 namespace gpuemu::emulator {
 

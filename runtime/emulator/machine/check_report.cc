@@ -6,9 +6,9 @@
 
 #include "common/base/limits.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/memory/memory.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {

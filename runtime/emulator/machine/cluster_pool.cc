@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/base/limits.h"
-#include "runtime/emulator/machine/budget.h"
+#include "runtime/emulator/program/budget.h"
 
 namespace gpuemu::emulator {
 namespace {

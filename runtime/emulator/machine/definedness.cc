@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/budget.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/strict.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/budget.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

@@ -7,7 +7,7 @@
 
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cmath>
 
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

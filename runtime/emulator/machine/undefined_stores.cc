@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/strict.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

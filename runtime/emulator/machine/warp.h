@@ -11,11 +11,11 @@
 #include "runtime/emulator/machine/call_frame.h"
 #include "runtime/emulator/machine/check_report.h"
 #include "runtime/emulator/machine/definedness.h"
-#include "runtime/emulator/machine/launch.h"
 #include "runtime/emulator/machine/nonfinite.h"
 #include "runtime/emulator/machine/step_observer.h"
 #include "runtime/emulator/memory/lane_clock.h"
 #include "runtime/emulator/memory/memory.h"
+#include "runtime/emulator/program/launch.h"
 
 namespace gpuemu::emulator {
 

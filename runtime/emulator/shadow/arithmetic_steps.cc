@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/shadow/nudge.h"
 #include "runtime/emulator/shadow/shadow.h"
 

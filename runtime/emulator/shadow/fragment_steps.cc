@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "runtime/emulator/machine/block.h"
+#include "runtime/emulator/matrices/product.h"
 #include "runtime/emulator/shadow/shadow.h"
-#include "runtime/emulator/steps/product.h"
 
 namespace gpuemu::emulator {
 namespace {

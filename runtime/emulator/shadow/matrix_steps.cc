@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/emulator/matrices/product.h"
 #include "runtime/emulator/shadow/shadow.h"
-#include "runtime/emulator/steps/product.h"
 
 namespace gpuemu::emulator {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/shadow/float_format.h"
 #include "runtime/shadow/shadow.h"
 

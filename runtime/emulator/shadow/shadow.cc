@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

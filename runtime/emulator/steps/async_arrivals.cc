@@ -5,7 +5,7 @@
 #include "runtime/emulator/checks/async_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/mbarrier.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/async.h"
 
 namespace gpuemu::emulator::steps {

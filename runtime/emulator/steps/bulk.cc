@@ -7,7 +7,7 @@
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"

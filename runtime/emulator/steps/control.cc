@@ -6,8 +6,8 @@
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/cluster.h"
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/externals.h"
 #include "runtime/emulator/steps/steps.h"
 

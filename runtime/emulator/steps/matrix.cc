@@ -6,7 +6,7 @@
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/steps/product.h"
+#include "runtime/emulator/matrices/product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {

@@ -7,11 +7,11 @@
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/code/matrix_step.h"
 #include "runtime/emulator/machine/block.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/undefined_products.h"
+#include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/counting.h"
-#include "runtime/emulator/steps/product.h"
 #include "runtime/emulator/steps/steps.h"
-#include "runtime/emulator/steps/undefined_products.h"
 
 namespace gpuemu::emulator::steps {
 namespace {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/program/launch.h"
 
 namespace gpuemu::emulator {
 

@@ -1,10 +1,10 @@
-#include "runtime/emulator/machine/budget.h"
+#include "runtime/emulator/program/budget.h"
 
 #include <algorithm>
 #include <ctime>
 
-#include "runtime/emulator/machine/program.h"
 #include "runtime/emulator/memory/race_history.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 namespace {

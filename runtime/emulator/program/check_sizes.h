@@ -3,7 +3,7 @@
 #pragma once
 
 #include "common/base/result.h"
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

@@ -1,4 +1,4 @@
-#include "runtime/emulator/decode/shared_layout.h"
+#include "runtime/emulator/program/shared_layout.h"
 
 #include <algorithm>
 #include <map>

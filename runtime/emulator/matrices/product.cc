@@ -1,4 +1,4 @@
-#include "runtime/emulator/steps/product.h"
+#include "runtime/emulator/matrices/product.h"
 
 #include <algorithm>
 #include <bit>

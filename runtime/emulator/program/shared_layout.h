@@ -1,7 +1,7 @@
 // Lays out the shared memory of a program.
 #pragma once
 
-#include "runtime/emulator/machine/program.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator {
 

@@ -1,4 +1,4 @@
-#include "runtime/emulator/decode/check_sizes.h"
+#include "runtime/emulator/program/check_sizes.h"
 
 #include <charconv>
 

@@ -1,11 +1,11 @@
-// Allocates a module's variables and decodes its functions.
+#include "runtime/emulator/program/program.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
 
-#include "runtime/emulator/decode/decode.h"
-#include "runtime/emulator/decode/shared_layout.h"
+#include "runtime/emulator/program/shared_layout.h"
 #include "runtime/ptx/flow/grid_barrier.h"
 
 namespace gpuemu::emulator {
@@ -104,7 +104,7 @@ bool reads_clock(const ptx::Instruction& instruction) {
 }
 }  // namespace
 
-void decode(Program& program) {
+void find_uses(Program& program) {
   for (const ptx::Function& function : program.module.functions) {
     program.grid_barrier =
         program.grid_barrier || std::ranges::any_of(function.body, ptx::reads_grid_barrier);
@@ -119,7 +119,6 @@ void decode(Program& program) {
   for (const ptx::Function& function : program.module.functions) {
     program.may_spin = program.may_spin || std::ranges::any_of(function.body, waits_for_threads);
   }
-  for (Code& code : program.functions) Decoder(program, code).run();
 }
 
 }  // namespace gpuemu::emulator

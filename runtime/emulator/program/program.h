@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/result.h"
 #include "runtime/emulator/code/step.h"
 #include "runtime/emulator/memory/memory.h"
 #include "runtime/ptx/module.h"
@@ -53,5 +54,13 @@ struct Program {
   uint32_t cached = 1;           ///< The next free Step::cache; 0 stands for "no access".
   std::vector<const Code*> callable;  ///< A function's address is its index + 1.
 };
+
+/// Creates a Code for every function of the module that has a body.
+void list_functions(Program& program);
+/// Allocates the module's variables and sets their initial values.
+Status place_variables(Program& program, Memory& memory);
+void release_variables(Program& program, Memory& memory);
+/// Sets grid_barrier, reserved_shared, reads_clock and may_spin from the module's instructions.
+void find_uses(Program& program);
 
 }  // namespace gpuemu::emulator

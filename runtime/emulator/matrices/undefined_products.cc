@@ -1,11 +1,11 @@
-#include "runtime/emulator/steps/undefined_products.h"
+#include "runtime/emulator/matrices/undefined_products.h"
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
-#include "runtime/emulator/machine/program.h"
-#include "runtime/emulator/steps/product.h"
+#include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator::steps {
 namespace {
