@@ -3,7 +3,6 @@
 
 #include "bindings/libcudart/calls/boxes.h"
 #include "bindings/libcudart/calls/channel_formats.h"
-#include "bindings/libcudart/calls/unsupported.h"
 #include "bindings/libcudart/runtime.h"
 
 namespace gpuemu::libcudart {
