@@ -64,7 +64,7 @@ BANNED_IN_MESSAGES = {
     r"\bgo(es)? on\b": "continue",
     r"\bas (many|much|long) as\b": "state the number",
     r"\bnothing (is expected of|tells|to say)\b": "say what is missing",
-    r"(?<!MiB )\bwanted\b": "expected",  # "600 MiB wanted" is a quantity.
+    r"\bwanted\b": "expected",
     r"\bsuch as float32\b": "list the dtypes",
     r"\{\} (ok|bad), \{\}": "passed, failed, skipped",
     r"\bat the most\b|\bat most are possible\b": "the limit is",

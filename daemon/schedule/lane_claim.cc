@@ -53,7 +53,7 @@ std::optional<std::string> LaneSession::take_memory(uint64_t bytes,
   while (!fits() && !never() && !ended()) memory_changed_.wait_for(lock, kEndedLook);
   if (never()) {
     const uint64_t free = memory_limit_ - std::min(memory_, memory_limit_);
-    return fmt::format("session {}: {} MiB wanted, {} of {} MiB are free (memory_limit_mb)", name_,
+    return fmt::format("session {}: needs {} MiB, {} of {} MiB are free (memory_limit_mb)", name_,
                        (bytes + kMebibyte - 1) / kMebibyte, free / kMebibyte,
                        memory_limit_ / kMebibyte);
   }

@@ -50,7 +50,7 @@ class LaneSession {
   void set_memory_limit(uint64_t bytes);
   uint64_t memory_limit() const;
   uint64_t memory_bytes() const;
-  /// Waits until its other cases have left so much. "session NAME: 600 MiB wanted, 100 of 512 MiB
+  /// Waits until its other cases have left so much. "session NAME: needs 600 MiB, 100 of 512 MiB
   /// are free (memory_limit_mb)" where that can never be; nothing when it has the memory or
   /// `ended()` is true, which it checks every now and then: then release_memory() is owed alike.
   std::optional<std::string> take_memory(uint64_t bytes, const std::function<bool()>& ended);

@@ -173,7 +173,7 @@ TEST(LaneClaim, MemoryIsWaitedForAndWhatCanNeverBeIsRefused) {
       MemoryHold::take(std::make_shared<LaneUse>(session, Urgency::Batch), uint64_t{600} << 20)
           .error()
           .message,
-      "session s: 600 MiB wanted, 100 of 512 MiB are free (memory_limit_mb)");
+      "session s: needs 600 MiB, 100 of 512 MiB are free (memory_limit_mb)");
   first.reset();
   EXPECT_TRUE(second.get());
   EXPECT_EQ(session->memory_bytes(), 0u);

@@ -4,7 +4,6 @@
 #include <system_error>
 
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include "common/base/service_limits.h"
 
@@ -133,11 +132,10 @@ std::optional<ErrorReply> Tapes::memory_refusal(const TapeClient& client, const 
     }
   }
   if (most <= limit) return std::nullopt;
-  return ErrorReply{
-      WireErrorCode::LimitExceeded,
-      fmt::format("session {}: {} MiB wanted, {} of {} MiB are free (memory_limit_mb)",
-                  client.lanes->name(), (most - before + kMebibyte - 1) / kMebibyte,
-                  (limit - std::min(limit, before)) / kMebibyte, limit / kMebibyte)};
+  return ErrorReply{WireErrorCode::LimitExceeded,
+                    fmt::format("session {}: needs {} MiB, {} of {} MiB are free (memory_limit_mb)",
+                                client.lanes->name(), (most - before + kMebibyte - 1) / kMebibyte,
+                                (limit - std::min(limit, before)) / kMebibyte, limit / kMebibyte)};
 }
 
 /// REQUIRES: mutex_ is held.
@@ -177,7 +175,7 @@ void Tapes::keep_added(Taped& taped, uint64_t first, std::vector<tape::Entry> en
     if (!entry.makes_tensor()) continue;
     executor_->declare(seq, taped.owner, entry.shape, entry.dtype);
     if (entry.attrs.size() <= kAttrsBytesKept) continue;
-    scheduler_->set_attrs(seq, nlohmann::json{{"data_bytes", wanted_bytes(entry)}}.dump());
+    scheduler_->set_attrs(seq, fmt::format(R"({{"data_bytes":{}}})", wanted_bytes(entry)));
     long_attrs_[seq] = std::move(entry.attrs);
   }
 }

@@ -230,7 +230,7 @@ def test_a_case_that_wants_more_memory_than_a_session_may_have_is_refused(home):
     with home.client() as client:
         session = opened(client, "tight", memory_limit_mb=1)["session"]
         reply = client.ask("RunTests", session=session, cases=1, max_elements=1_000_000)
-        assert re.fullmatch(r"session tight: \d+ MiB wanted, 1 of 1 MiB are free \(memory_limit_mb\)", reply.get("error", reply.get("message"))), reply
+        assert re.fullmatch(r"session tight: needs \d+ MiB, 1 of 1 MiB are free \(memory_limit_mb\)", reply.get("error", reply.get("message"))), reply
         assert opened(client, "wide", memory_limit_mb=64)
         wide = client.ask("RunTests", session=opened(client, "wider", memory_limit_mb=64)["session"], cases=2, max_elements=1_000_000)
         assert wide["passed"] > 0, wide
@@ -243,7 +243,7 @@ def test_the_scratch_of_a_kernel_is_device_memory_too(home):
     with home.client() as client:
         tight = opened(client, "tight", memory_limit_mb=3)["session"]
         reply = client.ask("RunTests", session=tight, cases=1)
-        assert "session tight: 4 MiB wanted, 3 of 3 MiB are free (memory_limit_mb)" in str(reply), reply
+        assert "session tight: needs 4 MiB, 3 of 3 MiB are free (memory_limit_mb)" in str(reply), reply
         assert client.ask("RunTests", session=opened(client, "wide", memory_limit_mb=5)["session"], cases=2)["passed"] == 2
 
 
