@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "common/base/limits.h"
 #include "runtime/emulator/emulator.h"
 
 namespace gpuemu::libcuda {

@@ -4,7 +4,6 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/lint.h"
-#include "cli/report/text.h"
 
 namespace gpuemu::cli {
 namespace {

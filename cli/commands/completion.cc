@@ -6,7 +6,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "common/base/service_limits.h"
 
 namespace gpuemu::cli {
 namespace {

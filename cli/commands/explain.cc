@@ -8,7 +8,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "cli/report/text.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -5,7 +5,6 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/export/export_folder.h"
-#include "cli/report/text.h"
 #include "cli/scaffold/file_plan.h"
 
 namespace gpuemu::cli {

@@ -7,7 +7,6 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/python_text.h"
-#include "cli/report/text.h"
 #include "cli/session/job.h"
 
 namespace gpuemu::cli {

@@ -7,7 +7,6 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "cli/report/text.h"
 #include "common/base/project_id.h"
 
 namespace gpuemu::cli {

@@ -6,7 +6,6 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/sessions.h"
-#include "cli/report/text.h"
 #include "cli/session/launch_daemon.h"
 
 namespace gpuemu::cli {

@@ -9,7 +9,6 @@
 #include "cli/report/text.h"
 #include "common/base/service_limits.h"
 #include "runtime/device/device_traits.h"
-#include "runtime/device/fault.h"
 
 namespace gpuemu::cli {
 namespace {

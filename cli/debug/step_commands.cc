@@ -9,7 +9,6 @@
 #include "cli/debug/stopped.h"
 #include "common/base/limits.h"
 #include "runtime/device/device_traits.h"
-#include "runtime/device/fault.h"
 
 namespace gpuemu::cli {
 namespace {

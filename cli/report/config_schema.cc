@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/check.h"
-#include "common/base/limits.h"
 #include "common/config/keys.h"
 #include "common/config/names.h"
 #include "common/config/vocabulary.h"

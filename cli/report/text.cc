@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "common/base/blake2.h"
-#include "common/base/limits.h"
 #include "common/numeric/element.h"
 #include "common/protocol/op_state.h"
 #include "common/protocol/records.h"

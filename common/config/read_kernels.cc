@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "common/base/limits.h"
 #include "common/config/names.h"
 #include "common/config/readers.h"
 #include "common/toml/nearest.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "common/base/limits.h"
-#include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/nan_policy.h"
 #include "common/config/readers.h"

@@ -5,7 +5,6 @@
 
 #include "common/base/device_list.h"
 #include "common/base/host_port.h"
-#include "common/base/service_limits.h"
 #include "common/base/units.h"
 #include "common/config/names.h"
 #include "common/config/readers.h"

@@ -2,8 +2,6 @@
 #include <charconv>
 #include <map>
 
-#include "common/base/limits.h"
-#include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/config/readers.h"
 

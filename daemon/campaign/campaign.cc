@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 
-#include "common/base/limits.h"
 #include "common/base/threads.h"
 #include "common/protocol/op_state.h"
 #include "daemon/campaign/campaign_groups.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "common/base/blake2.h"
-#include "common/base/limits.h"
 #include "common/codec/json_codec.h"
 #include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"

@@ -6,7 +6,6 @@
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
-#include "common/base/limits.h"
 
 namespace gpuemu {
 namespace {

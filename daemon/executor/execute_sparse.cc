@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "common/base/limits.h"
 #include "common/tensor/fill_elements.h"
 #include "daemon/executor/execute_buffer.h"
 #include "daemon/executor/launch_config.h"

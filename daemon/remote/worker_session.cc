@@ -16,7 +16,6 @@
 #include "common/base/limits.h"
 #include "common/codec/json_codec.h"
 #include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
 #include "daemon/remote/device_info.h"
 
 namespace gpuemu {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/base/limits.h"
 #include "common/protocol/op_state.h"
 #include "daemon/case/case_report.h"
 #include "daemon/server/campaign_events.h"

@@ -1,7 +1,6 @@
 // RunCi and GetCiSummary: a project's tests, limits and baseline in one request.
 #include <map>
 
-#include "common/base/service_limits.h"
 #include "common/codec/json_codec.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/executor/plan.h"

@@ -1,7 +1,6 @@
 // KernelCoverage: measures what the corpus and generated cases cover of one kernel.
 #include <algorithm>
 
-#include "common/base/limits.h"
 #include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"
 #include "daemon/case/case_report.h"

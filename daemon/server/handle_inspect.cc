@@ -8,7 +8,6 @@
 
 #include <fmt/ranges.h>
 
-#include "common/base/service_limits.h"
 #include "common/config/names.h"
 #include "common/toml/nearest.h"
 #include "daemon/measure/measure_kernels.h"

@@ -1,5 +1,4 @@
 // Mutate: counts how many planted mistakes the cases of an op detect.
-#include "common/base/limits.h"
 #include "daemon/mutation/mutation_run.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 #include "common/base/files.h"
-#include "common/base/service_limits.h"
 #include "common/codec/json_codec.h"
 #include "daemon/case/case_report.h"
 #include "daemon/server/project.h"

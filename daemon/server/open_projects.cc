@@ -11,7 +11,6 @@
 #include "common/base/clock.h"
 #include "common/base/private_path.h"
 #include "common/base/project_id.h"
-#include "common/base/service_limits.h"
 #include "common/config/start_settings.h"
 #include "common/process/acting_user.h"
 #include "daemon/server/project.h"

@@ -5,7 +5,6 @@
 #include <fmt/core.h>
 
 #include "judge/inbounds/evaluator.h"
-#include "judge/inbounds/limits.h"
 
 namespace gpuemu::inbounds {
 namespace {

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <thread>
 
-#include "common/base/limits.h"
 #include "runtime/cuda/device_impl.h"
 #include "runtime/cuda/entry_info.h"
 #include "runtime/cuda/pin_rounding.h"

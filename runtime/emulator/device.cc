@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "common/base/limits.h"
 #include "runtime/device/fault.h"
 #include "runtime/device/launch_check.h"
 #include "runtime/emulator/debugger/listing.h"

@@ -6,8 +6,6 @@
 
 #include <fmt/core.h>
 
-#include "runtime/ptx/limits.h"
-
 namespace gpuemu::ptx {
 namespace {
 

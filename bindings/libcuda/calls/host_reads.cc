@@ -8,7 +8,6 @@
 
 #include "bindings/libcuda/interface/abi.h"
 #include "bindings/libcuda/process.h"
-#include "bindings/libcuda/tracer.h"
 #include "runtime/emulator/memory/fence.h"
 
 namespace gpuemu::libcuda {

@@ -5,7 +5,6 @@
 #include <mutex>
 
 #include "bindings/libcuda/graph_calls/graph_access.h"
-#include "bindings/libcuda/memory/memory.h"
 
 namespace gpuemu::libcuda {
 namespace {

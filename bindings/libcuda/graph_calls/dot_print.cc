@@ -8,7 +8,7 @@
 
 #include "bindings/libcuda/call_sites/symbols.h"
 #include "bindings/libcuda/graph_calls/graph_access.h"
-#include "bindings/libcuda/graph_calls/memory_nodes.h"
+#include "bindings/libcuda/memory/graph_memory.h"
 #include "bindings/libcuda/modules.h"
 
 namespace gpuemu::libcuda {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <thread>
 
-#include "common/base/limits.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/livelock.h"
 #include "runtime/emulator/machine/thread_scheduler.h"

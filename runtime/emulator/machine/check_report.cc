@@ -4,7 +4,6 @@
 #include <array>
 #include <string_view>
 
-#include "common/base/limits.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/memory/memory.h"
