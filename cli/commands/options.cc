@@ -39,10 +39,6 @@ Result<uint64_t> parse_duration(const std::string& option, const std::string& te
   return *number * seconds * 1000;
 }
 
-std::string counted(uint64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string day_of(int64_t seconds) {
   const std::time_t time = seconds;
   std::tm parts{};

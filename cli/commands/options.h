@@ -33,8 +33,6 @@ std::optional<uint64_t> parse_number(std::string_view text);
 /// Converts "90s", "10m", "2h" or plain seconds to milliseconds. InvalidArgument names the option.
 Result<uint64_t> parse_duration(const std::string& option, const std::string& text);
 
-/// Returns "1 op", "2 ops".
-std::string counted(uint64_t count, const char* noun);
 /// Returns "2026-11-27" for seconds since 1970; "-" for 0.
 std::string day_of(int64_t seconds);
 /// Returns "2026-11-27 14:03:09", in UTC.

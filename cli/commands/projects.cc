@@ -8,6 +8,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "common/base/project_id.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {

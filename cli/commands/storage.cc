@@ -5,6 +5,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/text.h"
+#include "common/base/text.h"
 #include "common/base/units.h"
 
 namespace gpuemu::cli {

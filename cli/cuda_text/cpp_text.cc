@@ -5,6 +5,8 @@
 
 #include <re2/re2.h>
 
+#include "common/base/text.h"
+
 namespace gpuemu::cli {
 namespace {
 
@@ -25,11 +27,7 @@ bool is_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
 }
 
-std::string trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == text.npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
+std::string trimmed(std::string_view text) { return std::string(gpuemu::trimmed(text)); }
 
 std::string without_comments(std::string_view text) {
   std::string clean(text);

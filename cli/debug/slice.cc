@@ -5,14 +5,10 @@
 
 #include <fmt/ranges.h>
 
+#include "common/base/text.h"
+
 namespace gpuemu::cli {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 Error wrong_part(std::string_view part) {
   return error(ErrorCode::InvalidArgument,

@@ -6,13 +6,10 @@
 
 #include "cli/findings/one_line.h"
 #include "cli/findings/source_excerpt.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
-
-std::string cases_text(uint64_t count) {
-  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
-}
 
 std::string entry_text(const std::string& op, const FindingGroup& group, const BlockStyle& style) {
   const ValidationFailure& finding = *group.finding;
@@ -22,7 +19,7 @@ std::string entry_text(const std::string& op, const FindingGroup& group, const B
     place = " at " + place_text(mark, {.folder = style.folder, .columns = 0});
   }
   const std::string what = fmt::format("{} {}{}, {}: {}", one_line(op), name_of(finding.kind),
-                                       place, cases_text(group.cases), short_title(finding));
+                                       place, counted(group.cases, "case"), short_title(finding));
   const std::string known = case_text(*group.smallest);
   const std::string smallest =
       fmt::format("smallest: {}{}seed {}", known, known.empty() ? "" : ", ", group.smallest->seed);
@@ -50,7 +47,7 @@ std::string fault_list(const std::vector<ValidationResult>& failures, const Bloc
   }
   if (passing > 0) {
     text += fmt::format("{} more pass now; `gpuemu failures --format short` lists them\n",
-                        cases_text(passing));
+                        counted(passing, "case"));
   }
   return text;
 }

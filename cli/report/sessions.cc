@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/findings/one_line.h"
+#include "common/base/text.h"
 #include "common/protocol/names.h"
 
 namespace gpuemu::cli {
@@ -43,10 +44,6 @@ std::vector<std::string> table(const std::vector<Row>& rows, size_t texts) {
 
 std::string mebibytes(uint64_t bytes) { return fmt::format("{} MiB", (bytes + 1048575) >> 20); }
 
-std::string counted_as(size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 }  // namespace
 
 std::vector<std::string> session_lines(const std::vector<SessionInfo>& sessions) {
@@ -75,9 +72,9 @@ std::vector<std::string> remote_worker_lines(const std::vector<RemoteWorkerInfo>
 }
 
 std::vector<std::string> top_lines(const TopReply& top) {
-  std::vector<std::string> lines = {fmt::format(
-      "{}, {}, {}", counted_as(top.devices.size(), "device"),
-      counted_as(top.sessions.size(), "session"), counted_as(top.jobs.size(), "running job"))};
+  std::vector<std::string> lines = {fmt::format("{}, {}, {}", counted(top.devices.size(), "device"),
+                                                counted(top.sessions.size(), "session"),
+                                                counted(top.jobs.size(), "running job"))};
   const auto add = [&](const std::vector<std::string>& part) {
     lines.emplace_back();
     lines.insert(lines.end(), part.begin(), part.end());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "cli/findings/one_line.h"
+
 namespace gpuemu::cli {
 namespace {
 
@@ -23,12 +25,6 @@ constexpr size_t kNameMax = 32;
 constexpr size_t kIndent = 4;
 // On a narrower terminal, wrapping lines is useless.
 constexpr size_t kColumnsMin = 40;
-
-/// Returns the columns of UTF-8 text, counting one per character.
-size_t width_of(std::string_view text) {
-  return static_cast<size_t>(std::ranges::count_if(
-      text, [](char letter) { return (static_cast<unsigned char>(letter) & 0xc0) != 0x80; }));
-}
 
 const Tag* tag_of(std::string_view line) {
   const auto found = std::ranges::find_if(kTags, [&](const Tag& tag) {
@@ -62,7 +58,7 @@ Named named(std::string_view line) {
 
 std::string padded(std::string_view text, size_t width) {
   std::string all(text);
-  const size_t now = width_of(text);
+  const size_t now = columns_of(text);
   if (now < width) all.append(width - now, ' ');
   return all;
 }
@@ -87,7 +83,7 @@ size_t bytes_of_columns(std::string_view text, size_t columns) {
 /// Returns where a line that begins with `from` is wrapped: at the last blank that fits, otherwise
 /// at the first one. npos: nowhere.
 size_t break_at(std::string_view from, size_t columns) {
-  if (width_of(from) <= columns) return from.npos;
+  if (columns_of(from) <= columns) return from.npos;
   const size_t room = bytes_of_columns(from, columns);
   const size_t fits = from.rfind(' ', room);
   return fits == from.npos || fits == 0 ? from.find(' ', 1) : fits;
@@ -146,7 +142,7 @@ std::string for_terminal(std::string_view text, const TerminalStyle& style) {
   const std::vector<std::string_view> lines = lines_of(text);
   size_t name_width = 0;
   for (const std::string_view line : lines) {
-    const size_t width = width_of(named(line).name);
+    const size_t width = columns_of(named(line).name);
     if (width <= kNameMax) name_width = std::max(name_width, width);
   }
   std::string all;

@@ -9,13 +9,9 @@ namespace {
 
 constexpr uint64_t kMebibyte = uint64_t{1} << 20;
 
-bool is_own_leaf(const std::string& op) {
-  return op == tape::kRandn || op == tape::kOnes || op == tape::kTensor;
-}
-
 /// Checks only the name: a plan may use fictitious sizes and costs.
 Status check_op(const OpRegistry& registry, const tape::Entry& entry) {
-  if (is_own_leaf(entry.op)) {
+  if (entry.is_tape_leaf()) {
     if (entry.inputs.empty()) return ok_status();
     return error(ErrorCode::InvalidArgument, "{} has no inputs, got {}", entry.op,
                  entry.inputs.size());

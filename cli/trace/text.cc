@@ -1,3 +1,5 @@
+#include "common/base/text.h"
+
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -9,17 +11,13 @@
 namespace gpuemu::cli {
 namespace {
 
-std::string counted_as(uint64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 std::string summary_of(const tape::Trace& trace) {
   const tape::Totals& totals = trace.totals;
   return fmt::format("{}, policy {}, seed {}{}\n{}, {} of {}, {}, {} us\n",
-                     counted_as(trace.devices.size(), "device"), name_of(trace.policy), trace.seed,
-                     trace.simulated ? ", simulated" : "", counted_as(totals.ops, "op"),
-                     counted_as(totals.moves, "move"), counted_as(totals.moved_bytes, "byte"),
-                     counted_as(totals.spills, "spill"), totals.makespan_us);
+                     counted(trace.devices.size(), "device"), name_of(trace.policy), trace.seed,
+                     trace.simulated ? ", simulated" : "", counted(totals.ops, "op"),
+                     counted(totals.moves, "move"), counted(totals.moved_bytes, "byte"),
+                     counted(totals.spills, "spill"), totals.makespan_us);
 }
 
 std::string tick_text(const tape::Tick& tick, const Spans& spans) {
@@ -52,7 +50,7 @@ std::string handle_text(const tape::Handle& handle) {
   if (handle.host) places += places.empty() ? "host" : ", host";
   return fmt::format("  {} of {}: {}{}{}, {}, {}\n", one_line(handle.id), one_line(handle.session),
                      name_of(handle.state), places.empty() ? "" : " on ", places,
-                     counted_as(handle.bytes, "byte"), counted_as(handle.refs, "reference"));
+                     counted(handle.bytes, "byte"), counted(handle.refs, "reference"));
 }
 
 }  // namespace

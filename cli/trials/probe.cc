@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/clock.h"
 #include "common/numeric/element.h"
 #include "common/tensor/fill_elements.h"
 #include "runtime/backends/backends.h"
@@ -56,18 +57,11 @@ class Allocations {
   std::vector<uint64_t> addresses_;
 };
 
-/// Returns the processor time of this thread, which runs the launches of its devices itself.
-std::chrono::nanoseconds processor_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
-
-/// Adds the processor time of its scope.
+/// Adds the processor time of its scope. The thread runs the launches of its devices itself.
 class Spent {
  public:
-  explicit Spent(std::chrono::nanoseconds& sum) : sum_(sum), begin_(processor_time()) {}
-  ~Spent() { sum_ += processor_time() - begin_; }
+  explicit Spent(std::chrono::nanoseconds& sum) : sum_(sum), begin_(thread_processor_time()) {}
+  ~Spent() { sum_ += thread_processor_time() - begin_; }
   Spent(const Spent&) = delete;
   Spent& operator=(const Spent&) = delete;
 

@@ -11,6 +11,14 @@
 
 namespace gpuemu {
 
+/// Alignment of tensors in an arena: a cache line, so that any vector load of NumPy is aligned.
+inline constexpr uint64_t kArenaAlignment = 64;
+
+/// Returns the bytes up to the next aligned offset.
+constexpr uint64_t arena_aligned(uint64_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
 class Arena {
  public:
   /// Creates an empty memory. `fd()` may be inherited: dup2 in the child clears close-on-exec.

@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.h"
+
 namespace gpuemu {
 namespace {
 
@@ -12,12 +14,6 @@ namespace {
 constexpr uint64_t kEmulatedMemoryBytesMax = uint64_t{1} << 40;
 constexpr int kArchitectures[] = {75, 80, 86, 89, 90, 100, 120};
 constexpr uint64_t kArchitectureMax = std::ranges::max(kArchitectures);
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
 
 /// Requires that the whole text is the number.
 bool read_number(std::string_view text, uint64_t& number) {

@@ -37,10 +37,6 @@ constexpr const char* kPythonSource =
     " is a Python file, which is measured but not run; save the PTX that its compiler makes and "
     "write source = \"FILE.ptx\" there";
 
-std::string known_or_none(const std::vector<std::string>& names) {
-  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
-}
-
 void check_kernel_names(ReadState& state, const Config& config, const OpConfig& op,
                         const OpDraft& draft) {
   for (size_t i = 0; i < op.kernels.size(); ++i) {

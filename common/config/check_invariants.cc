@@ -17,10 +17,6 @@ std::vector<std::string> tensor_names(const std::vector<TensorSpec>& tensors) {
   return names;
 }
 
-std::string known_text(const std::vector<std::string>& names) {
-  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
-}
-
 std::vector<std::string> op_names(const Config& config) {
   std::vector<std::string> names;
   for (const OpConfig& op : config.ops) names.push_back(op.name);
@@ -42,7 +38,7 @@ class SpecChecker {
                     const std::vector<std::string>& known) {
     const std::string* name = find_text(spec_, parameter);
     if (name == nullptr || std::ranges::find(known, *name) != known.end()) return;
-    problem(parameter, fmt::format("no {} is called '{}', {}{}", what, *name, known_text(known),
+    problem(parameter, fmt::format("no {} is called '{}', {}{}", what, *name, known_or_none(known),
                                    did_you_mean(*name, known)));
   }
 
@@ -66,7 +62,7 @@ class SpecChecker {
       for (const std::string& name : expression->names()) {
         if (std::ranges::find(known, name) != known.end()) continue;
         problem(parameter, fmt::format("unknown name '{}' (op '{}'), {}{}", name, op_.name,
-                                       known_text(known), did_you_mean(name, known)));
+                                       known_or_none(known), did_you_mean(name, known)));
       }
     }
   }

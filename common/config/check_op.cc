@@ -15,7 +15,7 @@ namespace gpuemu {
 namespace {
 
 std::string joined(const std::set<std::string>& names) {
-  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
+  return known_or_none({names.begin(), names.end()});
 }
 
 /// Suggests what an unknown name in an expression may have meant.

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "common/base/files.h"
+#include "common/base/text.h"
 
 namespace gpuemu {
 namespace {
@@ -14,14 +15,6 @@ constexpr size_t kTokenBytesMax = 4096;
 
 Error no_token(const std::string& why) {
   return error(ErrorCode::InvalidArgument, "daemon.share.token_file: {}", why);
-}
-
-/// Editors end a file with a newline.
-std::string trimmed(const std::string& text) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
 }
 
 }  // namespace
@@ -38,7 +31,7 @@ Result<std::string> read_token(const std::string& file) {
   }
   const auto text = read_file(file, kTokenBytesMax);
   if (!text) return no_token(text.error().message);
-  std::string token = trimmed(*text);
+  std::string token(trimmed(*text));  // Editors end a file with a newline.
   if (!token.empty()) return token;
   return no_token(
       fmt::format("{} is empty; `openssl rand -hex 32 > {}` makes a token", file, file));

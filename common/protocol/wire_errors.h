@@ -1,9 +1,25 @@
-// How a client interprets the code of an Error reply.
+// Error replies that several parts of the daemon send, and how a client interprets their codes.
 #pragma once
 
+#include <string>
+#include <utility>
+
+#include "common/base/service_limits.h"
 #include "common/protocol/replies.h"
 
 namespace gpuemu {
+
+/// Returns a reply with the code Busy, which asks the client to try again after kBusyRetry.
+inline ErrorReply busy_reply(std::string message) {
+  ErrorReply reply{WireErrorCode::Busy, std::move(message)};
+  reply.retry_after_ms = uint64_t{kBusyRetry.count()};
+  return reply;
+}
+
+inline ErrorReply session_ended_reply(const std::string& session) {
+  return {WireErrorCode::SessionNotFound,
+          "session " + session + " has ended; OpenSession opens another"};
+}
 
 /// Returns whether the request itself is wrong or names something that does not exist, so that only
 /// its author can fix it (exit code 2 of the command line). Otherwise the daemon could not do it

@@ -7,20 +7,13 @@
 
 #include "common/base/blake2.h"
 #include "common/base/files.h"
+#include "common/base/text.h"
 
 namespace gpuemu {
 namespace {
 
 constexpr size_t kSecretBytesMax = 64 << 10;
 constexpr mode_t kOthers = 0077, kPermissions = 07777;
-
-/// Editors end a file with a newline.
-std::string trimmed(const std::string& text) {
-  constexpr const char* kBlanks = " \t\r\n";
-  const size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string::npos) return "";
-  return text.substr(begin, text.find_last_not_of(kBlanks) - begin + 1);
-}
 
 }  // namespace
 
@@ -36,7 +29,7 @@ Result<std::string> read_secret(const std::string& option, const std::string& fi
   }
   const auto text = read_file(file, kSecretBytesMax);
   if (!text) return error(ErrorCode::InvalidArgument, "{}: {}", option, text.error().message);
-  std::string secret = trimmed(*text);
+  std::string secret(trimmed(*text));  // Editors end a file with a newline.
   if (!secret.empty()) return secret;
   return error(ErrorCode::InvalidArgument, "{}: {} is empty", option, file);
 }

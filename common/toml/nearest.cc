@@ -57,6 +57,10 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
   return best.empty() ? "" : "; did you mean '" + best + "'?";
 }
 
+std::string known_or_none(const std::vector<std::string>& names) {
+  return names.empty() ? "there are none" : fmt::format("known are {}", fmt::join(names, ", "));
+}
+
 std::string unknown_dtype(std::string_view name) {
   std::vector<std::string> known;
   for (size_t i = 0; i < kDTypeCount; ++i) known.emplace_back(name_of(static_cast<DType>(i)));

@@ -17,6 +17,9 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 /// Returns "; did you mean 'rows'?", or "" if nothing is near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 
+/// Returns "known are a, b", or "there are none".
+std::string known_or_none(const std::vector<std::string>& names);
+
 /// Returns "unknown dtype 'flaot32'; did you mean 'float32'?", or what is expected if nothing is
 /// near.
 std::string unknown_dtype(std::string_view name);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 
+#include "common/base/clock.h"
 #include "common/base/threads.h"
 #include "common/protocol/op_state.h"
 #include "daemon/campaign/campaign_groups.h"
@@ -26,11 +27,6 @@ namespace gpuemu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-uint64_t milliseconds_between(Clock::time_point from, Clock::time_point to) {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
-}
 
 std::vector<DType> selected_dtypes(const OpConfig& op, const CampaignOptions& options) {
   const std::vector<DType>& wanted = options.dtypes;

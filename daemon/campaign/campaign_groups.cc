@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/clock.h"
 #include "common/base/limits.h"
 #include "common/protocol/op_state.h"
 #include "judge/cases/large_sizes.h"
@@ -12,12 +13,6 @@ namespace {
 /// If so many cases of an op ran into their time limit, and so large a share of those that ran, the
 /// others will too; their results are not worth hours.
 constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 4;
-
-uint64_t milliseconds_between(std::chrono::steady_clock::time_point from,
-                              std::chrono::steady_clock::time_point to) {
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(to - from).count());
-}
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
 #include "common/protocol/findings.h"
 #include "daemon/case/case_work.h"
 
@@ -37,15 +38,11 @@ ValidationFailure from_device(const DeviceFinding& finding, FindingKind kind) {
   return failure;
 }
 
-std::string elements_text(uint64_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "element" : "elements");
-}
-
 std::string describe(const HarnessFinding& finding) {
   switch (finding.kind) {
     case HarnessFinding::Kind::NotWritten:
       return fmt::format("{} of output '{}' {} never written, the first is element {}",
-                         elements_text(finding.count), finding.tensor,
+                         counted(finding.count, "element"), finding.tensor,
                          finding.count == 1 ? "was" : "were", finding.first_index);
     case HarnessFinding::Kind::GuardDamaged:
       return fmt::format("{} guard bytes around '{}' were overwritten, the first at byte {}",
@@ -56,8 +53,8 @@ std::string describe(const HarnessFinding& finding) {
     case HarnessFinding::Kind::NonDeterministic:
       return fmt::format(
           "{} of output '{}' {} between two runs of the same inputs, the first is element {}{}",
-          elements_text(finding.count), finding.tensor, finding.count == 1 ? "differs" : "differ",
-          finding.first_index, finding.message);
+          counted(finding.count, "element"), finding.tensor,
+          finding.count == 1 ? "differs" : "differ", finding.first_index, finding.message);
     case HarnessFinding::Kind::Launch:
       return finding.message;
     case HarnessFinding::Kind::StaleOutput:

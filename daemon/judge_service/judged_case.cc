@@ -21,7 +21,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr uint64_t kArenaAlignment = 64;
 /// Sums in another order lose different parts to underflow, up to this many times as much.
 constexpr double kTimesLost = 2;
 
@@ -33,7 +32,7 @@ class ArenaWriter {
   /// Returns the offset of the copy.
   Result<uint64_t> put(std::span<const std::byte> data) {
     const uint64_t at = end_;
-    end_ = (at + data.size() + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    end_ = arena_aligned(at + data.size());
     GPUEMU_TRY(arena_.grow(end_ + 1));
     std::ranges::copy(data, GPUEMU_TRY(arena_.range(at, data.size())).begin());
     return at;

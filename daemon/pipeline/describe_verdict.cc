@@ -6,16 +6,12 @@
 
 #include <fmt/ranges.h>
 
+#include "common/base/text.h"
 #include "daemon/case/case_report.h"
 #include "judge/relations/known_properties.h"
 
 namespace gpuemu {
 namespace {
-
-/// Returns "1 case", "3 cases".
-std::string cases_text(uint64_t count) {
-  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
-}
 
 struct NoteSentence {
   CaseNote note;
@@ -57,7 +53,7 @@ void add_note_sentences(OpTestReport& report) {
   for (const NoteSentence& row : kNoteSentences) {
     const auto found = report.relations.find(std::string(name_of(row.note)));
     if (found == report.relations.end()) continue;
-    report.notes.push_back(fmt::format(fmt::runtime(row.sentence), cases_text(found->second)));
+    report.notes.push_back(fmt::format(fmt::runtime(row.sentence), counted(found->second, "case")));
   }
 }
 

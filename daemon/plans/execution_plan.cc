@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/arena.h"
 #include "common/base/limits.h"
 #include "common/config/initial_value.h"
 #include "common/numeric/element.h"
@@ -15,8 +16,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr uint64_t kArenaAlignment = 64;  // A cache line; any vector load of NumPy is aligned.
-
 uint64_t packed_bytes(DType dtype, const Shape& shape) {
   return static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
 }
@@ -24,18 +23,15 @@ uint64_t packed_bytes(DType dtype, const Shape& shape) {
 /// Allocates offsets in the arena one after another.
 class OffsetPlanner {
  public:
-  explicit OffsetPlanner(uint64_t first = 0) : next_(aligned(first)) {}
+  explicit OffsetPlanner(uint64_t first = 0) : next_(arena_aligned(first)) {}
   uint64_t take(uint64_t bytes) {
     const uint64_t at = next_;
-    next_ += aligned(bytes);
+    next_ += arena_aligned(bytes);
     return at;
   }
   uint64_t end() const { return next_; }
 
  private:
-  static uint64_t aligned(uint64_t bytes) {
-    return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-  }
   uint64_t next_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "common/base/arena.h"
 #include "common/base/limits.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/campaign/silent_reference.h"
@@ -16,12 +17,6 @@
 
 namespace gpuemu {
 namespace {
-
-constexpr uint64_t kArenaAlignment = 64;
-
-uint64_t aligned(uint64_t bytes) {
-  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
-}
 
 struct ScriptRun {
   std::string script, function;  ///< See ReferenceRequest.
@@ -53,7 +48,7 @@ Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs
                  "\"FILE.py\" in its table");
   }
   uint64_t end = 0;
-  for (const auto& [name, tensor] : inputs) end += aligned(tensor.data.size());
+  for (const auto& [name, tensor] : inputs) end += arena_aligned(tensor.data.size());
   GPUEMU_TRY(slot.arena.grow(end + 1));
   ReferenceRequest request;
   request.script = run.script;
@@ -69,7 +64,7 @@ Result<ScriptAnswer> run_script(const ScriptRun& run, const NamedTensors& inputs
     const auto to = GPUEMU_TRY(slot.arena.range(at, tensor.data.size()));
     std::copy(tensor.data.begin(), tensor.data.end(), to.begin());
     request.inputs.push_back({name, tensor.dtype, tensor.shape, at});
-    at += aligned(tensor.data.size());
+    at += arena_aligned(tensor.data.size());
   }
   GPUEMU_TRY(slot.reference.begin(request));
   const ReferenceReply reply = GPUEMU_TRY(slot.reference.finish());

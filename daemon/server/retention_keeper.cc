@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/base/clock.h"
 #include "common/base/project_id.h"
 #include "common/config/config.h"
 
@@ -14,12 +15,6 @@ namespace {
 constexpr std::chrono::seconds kLook{15};
 /// Interval until a project is checked again that is not pruned automatically, or could not be.
 constexpr std::chrono::minutes kNextLook{60};
-
-uint64_t now_micros() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<uint64_t>(
-      std::chrono::duration_cast<std::chrono::microseconds>(since).count());
-}
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include "common/codec/json_codec.h"
 #include "common/config/stub_reference.h"
 #include "common/process/acting_user.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/access.h"
 #include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"
@@ -67,7 +68,7 @@ Reply dispatch_long(const Request& request, Call& call) {
   }
   // The transport handles more at once, so that Ping and Shutdown are always answered.
   if (counted.number() <= kRequestsUnfinishedMax) return dispatch(request, call);
-  return busy(
+  return busy_reply(
       fmt::format("{} requests are running or waiting for a device, the limit; send {} "
                   "again when some of them are done",
                   kRequestsUnfinishedMax, type_of(request)));
@@ -169,13 +170,7 @@ Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Wo
       {.claim = call.claim, .space = call.context.project, .request = std::string(call.request)});
   if (job) return JobStartedReply{*job};
   const bool too_many = job.error().code == ErrorCode::ResourceExhausted;
-  return too_many ? busy(job.error().message) : error_reply(job.error());
-}
-
-ErrorReply busy(std::string message) {
-  ErrorReply reply{WireErrorCode::Busy, std::move(message)};
-  reply.retry_after_ms = uint64_t{kBusyRetry.count()};
-  return reply;
+  return too_many ? busy_reply(job.error().message) : error_reply(job.error());
 }
 
 std::string log_line(const ValidationResult& failure) {

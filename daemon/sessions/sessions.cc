@@ -7,6 +7,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/service_limits.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/sessions/client_names.h"
 
 namespace gpuemu {
@@ -64,17 +65,6 @@ Status check_limits(const R& request) {
   GPUEMU_TRY(check_number("memory_limit_mb", request.memory_limit_mb, kMemoryLimitMax));
   GPUEMU_TRY(check_number("queue_max", request.queue_max, kRequestsUnfinishedMax));
   return check_number("lease_ms", request.lease_ms, uint64_t{kJobLeaseMax.count()});
-}
-
-ErrorReply ended(const std::string& name) {
-  return {WireErrorCode::SessionNotFound,
-          fmt::format("session {} has ended; OpenSession opens another", name)};
-}
-
-ErrorReply busy(std::string message) {
-  ErrorReply reply{WireErrorCode::Busy, std::move(message)};
-  reply.retry_after_ms = uint64_t{kBusyRetry.count()};
-  return reply;
 }
 
 /// Where the user may have no session of that weight.
@@ -263,7 +253,7 @@ std::variant<SessionOpenedReply, ErrorReply> Sessions::open(const OpenSessionReq
   }
   const std::lock_guard lock(mutex_);
   if (explicit_.size() >= kSessionsMax) {
-    return busy(
+    return busy_reply(
         fmt::format("{} sessions are open, the limit; close one (CloseSession)", kSessionsMax));
   }
   if (auto refused = quota_refusal(request, user_name(peer.uid))) return *std::move(refused);
@@ -412,20 +402,21 @@ std::variant<LaneClaim, ErrorReply> Sessions::begin(const Visit& visit, Urgency 
   const std::lock_guard lock(mutex_);
   Session& session = *visit.session_;
   const std::string& name = session.told.name;
-  if (session.is_over) return ended(name);
+  if (session.is_over) return session_ended_reply(name);
   if (is_stopping_) return ErrorReply{WireErrorCode::Stopped, kDaemonStopped};
   size_t unfinished = 0;
   for (const Handle& one : all()) unfinished += one->lanes->unfinished;
   if (unfinished >= kRequestsUnfinishedMax) {
-    return busy(fmt::format("{} of {} requests of all sessions wait; send again in {} ms",
-                            unfinished, kRequestsUnfinishedMax, kBusyRetry.count()));
+    return busy_reply(fmt::format("{} of {} requests of all sessions wait; send again in {} ms",
+                                  unfinished, kRequestsUnfinishedMax, kBusyRetry.count()));
   }
   const size_t own = session.lanes->unfinished;
   const uint64_t most = session.told.limits.queue_max;
   if (own >= most) {
     const std::string why = why_waiting_ ? why_waiting_() : "";
-    return busy(fmt::format("{}session {}: {} of {} requests wait (queue_max); send again in {} ms",
-                            why.empty() ? "" : why + "; ", name, own, most, kBusyRetry.count()));
+    return busy_reply(
+        fmt::format("{}session {}: {} of {} requests wait (queue_max); send again in {} ms",
+                    why.empty() ? "" : why + "; ", name, own, most, kBusyRetry.count()));
   }
   if (auto used_up = session.lanes->time_used_up()) {
     return ErrorReply{WireErrorCode::LimitExceeded, *std::move(used_up)};
@@ -451,7 +442,7 @@ Sessions::Uses Sessions::remove(const Handle& session, bool with_jobs) {
 
 void Sessions::stop(const Over& over) const {
   for (const LaneClaim& use : over.uses) {
-    use->stop({LaneStop::Why::SessionEnded, ended(over.name).message});
+    use->stop({LaneStop::Why::SessionEnded, session_ended_reply(over.name).message});
   }
   std::function<void(uint64_t)> told;
   {

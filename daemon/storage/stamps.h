@@ -6,6 +6,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "common/base/clock.h"
+
 namespace gpuemu::storage {
 
 /// Hands out stamps. Thread-safe.
@@ -16,7 +18,7 @@ class Stamps {
   uint64_t next() {
     uint64_t last = last_.load();
     while (true) {
-      const uint64_t next = std::max(last + 1, now());
+      const uint64_t next = std::max(last + 1, now_micros());
       if (last_.compare_exchange_weak(last, next)) return next;
     }
   }
@@ -28,12 +30,6 @@ class Stamps {
   }
 
  private:
-  static uint64_t now() {
-    const auto since = std::chrono::system_clock::now().time_since_epoch();
-    return static_cast<uint64_t>(
-        std::chrono::duration_cast<std::chrono::microseconds>(since).count());
-  }
-
   std::atomic<uint64_t> last_{0};
 };
 

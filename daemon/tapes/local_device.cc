@@ -104,7 +104,7 @@ Result<DeviceCopy> LocalTapeDevice::run(const tape::Entry& entry, uint64_t seed,
   }
   std::unique_lock<std::mutex> turn;
   if (turn_ != nullptr) turn = std::unique_lock(*turn_);
-  if (is_tape_leaf(entry.op)) {
+  if (entry.is_tape_leaf()) {
     const auto values = GPUEMU_TRY(leaf_values(entry, seed));
     return upload(values, entry.id);
   }

@@ -170,10 +170,6 @@ std::string refusal_of_all(const OpCase& c, const TypeBinding& types) {
 
 }  // namespace
 
-bool is_tape_leaf(const std::string& op) {
-  return op == tape::kRandn || op == tape::kOnes || op == tape::kTensor;
-}
-
 Result<PackedAttributes> pack_attributes(const AttributeSchema& schema, const std::string& json) {
   const Json given = Json::parse(json);
   for (const auto& [name, value] : given.items()) {
@@ -197,7 +193,7 @@ TapeOps::TapeOps(DeviceProperties device)
     : device_(std::move(device)), registry_(OpRegistry::with_builtins()) {}
 
 Status TapeOps::check(const tape::Entry& entry, std::span<const tape::Known* const> inputs) const {
-  if (is_tape_leaf(entry.op)) return check_leaf(entry);
+  if (entry.is_tape_leaf()) return check_leaf(entry);
   const auto found = registry_.find(entry.op);
   if (!found) {
     return wrong(

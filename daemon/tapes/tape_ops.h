@@ -36,9 +36,6 @@ class TapeOps {
   const OpRegistry registry_;
 };
 
-/// Whether it is one of the leaves that only tapes have.
-bool is_tape_leaf(const std::string& op);
-
 /// InvalidArgument for a name that the schema does not have, a value of another type, and a missing
 /// one that has no default. `json` is an object.
 Result<PackedAttributes> pack_attributes(const AttributeSchema& schema, const std::string& json);

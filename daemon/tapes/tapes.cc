@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/service_limits.h"
+#include "common/protocol/wire_errors.h"
 
 namespace gpuemu {
 namespace {
@@ -35,21 +36,10 @@ std::unique_ptr<tape::Scheduler> new_scheduler(const TapeSettings& settings) {
                                                           .entries_max = settings.entries_max});
 }
 
-ErrorReply busy(std::string message) {
-  ErrorReply reply{WireErrorCode::Busy, std::move(message)};
-  reply.retry_after_ms = uint64_t{kBusyRetry.count()};
-  return reply;
-}
-
 /// 0 for a shape that no tensor has.
 uint64_t wanted_bytes(const tape::Entry& entry) {
   const auto count = checked_element_count(entry.shape);
   return count ? static_cast<uint64_t>(*count) * byte_size(entry.dtype) : 0;
-}
-
-ErrorReply session_over(const std::string& name) {
-  return {WireErrorCode::SessionNotFound,
-          fmt::format("session {} has ended; OpenSession opens another", name)};
 }
 
 }  // namespace
@@ -150,7 +140,7 @@ std::optional<ErrorReply> Tapes::refusal(const TapeClient& client, const Taped& 
                                   name, entries.size(), kTapeUnfinishedMax)};
   }
   if (unfinished + entries.size() > kTapeUnfinishedMax) {
-    return busy(
+    return busy_reply(
         fmt::format("session {}: {} of {} tape ops have not ended, {} more do not fit; "
                     "send again in {} ms",
                     name, unfinished, kTapeUnfinishedMax, entries.size(), kBusyRetry.count()));
@@ -193,7 +183,7 @@ std::variant<TapeAcceptedReply, ErrorReply> Tapes::submit(const TapeClient& clie
   const Status opened = open();
   if (!opened) return error_reply(opened.error());
   Taped& session = taped(client);
-  if (session.owner->is_over) return session_over(client.lanes->name());
+  if (session.owner->is_over) return session_ended_reply(client.lanes->name());
   if (auto refused = refusal(client, session, *entries)) return *std::move(refused);
   for (tape::Entry& entry : *entries) {
     entry.session = session.owner->name;
@@ -250,7 +240,7 @@ std::variant<TensorReply, ErrorReply> Tapes::fetch(const TapeClient& client,
     return ErrorReply{fetched.failure->code, fetched.failure->message};
   }
   if (fetched.tensor) return TensorReply{*std::move(fetched.tensor)};
-  if (owner->is_over) return session_over(name);
+  if (owner->is_over) return session_ended_reply(name);
   if (fetched.tensor.error().code == ErrorCode::Cancelled) {
     return ErrorReply{WireErrorCode::Stopped, "the daemon is being stopped"};
   }

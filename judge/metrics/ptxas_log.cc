@@ -12,14 +12,10 @@
 #include <optional>
 #include <vector>
 
+#include "common/base/text.h"
+
 namespace gpuemu {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 /// Removes and returns the number at the front; nothing if there is none.
 std::optional<uint32_t> leading_number(std::string_view& text) {

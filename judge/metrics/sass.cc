@@ -12,6 +12,8 @@
 #include <optional>
 #include <set>
 
+#include "common/base/text.h"
+
 namespace gpuemu {
 namespace {
 
@@ -56,12 +58,6 @@ constexpr auto kClasses = std::to_array<ClassRow>({
     {"BMSK", "integer"},      {"SGXT", "integer"},   {"VABSDIFF", "integer"},
     {"VI", "integer"},        {"XMAD", "integer"},   {"PLOP3", "integer"},
 });
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 /// The parts of a line such as "/*0010*/  @!P0 BRA 0x80 ;".
 struct Instruction {

@@ -2,16 +2,10 @@
 
 #include <algorithm>
 
+#include "common/base/text.h"
+
 namespace gpuemu {
 namespace {
-
-constexpr std::string_view kSpace = " \t\r\n";
-
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(kSpace);
-  if (first == std::string_view::npos) return "";
-  return std::string(text.substr(first, text.find_last_not_of(kSpace) - first + 1));
-}
 
 /// Splits at commas outside brackets.
 std::vector<std::string> split_operands(std::string_view text) {
@@ -23,10 +17,10 @@ std::vector<std::string> split_operands(std::string_view text) {
     if (std::string_view("([{").find(text[i]) != std::string_view::npos) ++depth;
     if (std::string_view(")]}").find(text[i]) != std::string_view::npos) --depth;
     if (text[i] != ',' || depth != 0) continue;
-    parts.push_back(trimmed(text.substr(start, i - start)));
+    parts.emplace_back(trimmed(text.substr(start, i - start)));
     start = i + 1;
   }
-  parts.push_back(trimmed(text.substr(start)));
+  parts.emplace_back(trimmed(text.substr(start)));
   return parts;
 }
 
@@ -62,7 +56,7 @@ std::optional<Statement> statement_at(std::string_view text, const std::vector<s
   const size_t before =
       opcode == 0 ? std::string_view::npos : text.find_last_of(";{}:\n", opcode - 1);
   if (before != std::string_view::npos) {
-    const std::string guard = trimmed(text.substr(before + 1, opcode - before - 1));
+    const std::string guard(trimmed(text.substr(before + 1, opcode - before - 1)));
     if (guard.starts_with('@')) {
       made.guard = guard;
       made.begin = text.find('@', before);

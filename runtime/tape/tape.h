@@ -36,6 +36,8 @@ struct Entry {
   uint64_t at = 0;                                   ///< Tick in which it is admitted.
 
   bool makes_tensor() const { return op != kFetch && op != kDrop; }
+  /// Returns whether the op is one without inputs that exists only in tapes.
+  bool is_tape_leaf() const { return op == kRandn || op == kOnes || op == kTensor; }
   bool is_leaf() const { return makes_tensor() && inputs.empty(); }
   bool operator==(const Entry&) const = default;
 };

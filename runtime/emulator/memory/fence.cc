@@ -5,19 +5,14 @@
 #include <sys/mman.h>
 #include <time.h>  // NOLINT(modernize-deprecated-headers): clock_gettime
 
+#include "common/base/clock.h"
+
 namespace gpuemu::emulator {
 namespace {
 constexpr uint64_t kPage = 4096;
 /// The fence may use one part in this many of the run time, and this much in any case.
 constexpr int kShareOfTime = 50;
 constexpr auto kAlways = std::chrono::milliseconds(50);
-
-/// Returns this thread's processor time. On a busy machine wall-clock time includes other programs.
-std::chrono::nanoseconds processor_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
-}
 }  // namespace
 
 Fence& Fence::instance() {
@@ -133,12 +128,12 @@ bool Fence::set_access(int access) {
 
 void Fence::protect(bool is_closed) {
   if (void (*const before)() = before_close_; is_closed && before != nullptr) before();
-  const auto since = processor_time();
+  const auto since = thread_processor_time();
   // A call that fails may have changed some of the pages, so the fence then counts as closed.
   const bool is_open = is_closed ? !set_access(PROT_NONE) && set_access(PROT_READ | PROT_WRITE)
                                  : set_access(PROT_READ | PROT_WRITE);
   is_closed_ = !is_open;
-  spent_ += processor_time() - since;
+  spent_ += thread_processor_time() - since;
 }
 
 }  // namespace gpuemu::emulator
