@@ -108,12 +108,14 @@ def test_the_page_of_commands_has_every_exit_code():
 MARK = "<!-- figures: limits of the code, compared by tests/e2e/test_docs_tables.py -->"
 # Of each page with the mark: the words around a limit, and where the code has it, in MiB unless a divisor says what else.
 LIMITS = {
+    "docs/guides/cluster.md": [("working directory, at most {} MiB:", "python/gpuemu/cluster/project.py", "BYTES_MAX")],
     "docs/guides/python-kernels.md": [("a storage of more than {} MiB", "python/gpuemu/device/storages.py", "WHOLE_MOST")],
     "docs/guides/references.md": [("more than {} MiB\nof output", "common/base/limits.h", "kScriptOutputBytesMax"),
                                   ("| more than {} MiB is an error", "common/base/limits.h", "kScriptOutputBytesMax")],
     "docs/guides/run.md": [("the last {} MiB that were freed", "bindings/libcuda/process.cc", "options.freed_bytes_kept"),
                            ("freed more than {} MiB ago", "bindings/libcuda/process.cc", "options.freed_bytes_kept"),
                            ("in at most {} allocations", "bindings/libcuda/allocations.h", "kFreedKept", 1)],
+    "docs/guides/tapes.md": [("session ends or {} MiB of newer ones", "daemon/tapes/executor.cc", "kFetchedBytesMax")],
     "docs/reference/cli.md": [("JSON reports, up to {} MiB;", "common/base/service_limits.h", "kSnapshotReplyBytesMax"),
                               ("each up to {} MiB,", "cli/archive/project_files.cc", "kFileBytesMax"),
                               ("all up to {} MiB;", "cli/archive/project_files.cc", "kAllBytesMax"),
