@@ -4,8 +4,8 @@ the others in TABLES.
 
 usage: tools/make_protocol.py [--check]
 Writes the C++ structs of X.def to X.gen.h, their member lists to fields_X.gen.h, the names of enumerations to
-names.gen.cc and enums.gen.h, dataclasses of python/gpuemu/client, docs/reference/protocol.json, and the table of requests
-in docs/reference/protocol.md. --check writes nothing
+names.gen.cc and enums.gen.h, dataclasses of python/gpuemu/client, docs/reference/protocol.json, the table of requests
+in docs/reference/protocol.md, and the kinds of findings in vscode-extension/src/core/kinds.gen.ts. --check writes nothing
 and exits with 1 when one of these files is not what the tables say. Needs nothing but Python's standard library.
 
 A table consists of items, each followed by its rows; a line that begins with # is a comment.
@@ -50,7 +50,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from protocol import cpp, documents, python, tables  # noqa: E402
+from protocol import cpp, documents, python, tables, typescript  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TABLES = ("records", "artifacts", "evidence", "kernel_records", "ci", "daemon", "replies", "requests", "storage", "sessions", "workers", "tapes", "ranges")
@@ -64,7 +64,7 @@ def main(arguments):
     except tables.TableError as problem:
         sys.exit(f"make_protocol.py: {problem}")
     stale = []
-    for path, text in {**cpp.files(protocol), **python.files(protocol), **documents.files(protocol, ROOT)}.items():
+    for path, text in {**cpp.files(protocol), **python.files(protocol), **documents.files(protocol, ROOT), **typescript.files(ROOT)}.items():
         path = ROOT / path
         if not path.exists() or path.read_text() != text:
             stale.append(path)

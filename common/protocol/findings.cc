@@ -11,7 +11,7 @@ namespace gpuemu {
 namespace {
 
 constexpr std::array kRows = {
-#define GPUEMU_FINDING(kind, also, what, check, effect, help) \
+#define GPUEMU_FINDING(kind, also, what, check, effect, severity, phrase, help) \
   FindingInfo{FindingKind::kind, what, CaseCheck::check, FindingEffect::effect, help},
 #include "common/protocol/tables/findings.def"
 #undef GPUEMU_FINDING

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PLACES = ("common/protocol", "common/codec", "python/gpuemu/client", "docs/reference", "tools/protocol")
+PLACES = ("common/protocol", "common/codec", "python/gpuemu/client", "docs/reference", "tools/protocol", "vscode-extension/src/core")
 
 
 @pytest.fixture
@@ -51,6 +51,16 @@ def test_a_new_request_changes_every_file_that_tells_of_it_and_nothing_by_hand(c
     fields = (copy / "common/codec/fields_requests.gen.h").read_text()
     assert '  v.extra("verses", r.verses);\n  v.at_most("verses", r.verses, kIterationsMax);\n  v.extra("stream", r.stream);' in fields
     assert "| `Sing` | `song` | `verses` | `Ok` | Sings. May be a job. |" in (copy / "docs/reference/protocol.md").read_text()
+
+
+def test_a_new_kind_of_finding_is_a_row_and_the_editor_shows_it(copy):
+    change(copy, "findings.def", "GPUEMU_FINDING(NaNDetected", 'GPUEMU_FINDING(ZeroSign, "", "A zero of the wrong sign.",\n'
+           '               Tolerance, None, Warning,\n               "gives a zero of the wrong sign",\n'
+           '               "keep the sign")\nGPUEMU_FINDING(NaNDetected')  # fmt: skip
+    assert make(copy).returncode == 0
+    shown = (copy / "vscode-extension/src/core/kinds.gen.ts").read_text()
+    assert "  ZeroSign: { severity: 'warning', phrase: 'gives a zero of the wrong sign', tolerance: true },\n" in shown
+    assert "ZeroSign" in (copy / "common/protocol/records.gen.h").read_text()
 
 
 @pytest.mark.parametrize(("old", "new", "said"), [
