@@ -11,7 +11,6 @@ namespace {
 constexpr auto kForms = std::to_array<FormRow>({
 #define PTX_FORM(opcode, variant, modifiers) {ptx::Opcode::opcode, FormVariant::variant, modifiers},
 #include "runtime/emulator/decode/modifiers.def"
-#undef PTX_FORM
 });
 
 constexpr std::pair<ptx::Opcode, FormVariant> key_of(const FormRow& row) {
