@@ -22,23 +22,6 @@ constexpr std::string_view kSuffixes[] = {".c",   ".cc",  ".cpp", ".csv",  ".cu"
                                           ".h",   ".hh",  ".hpp", ".inl",  ".json", ".npy",
                                           ".npz", ".ptx", ".py",  ".toml", ".txt"};
 
-std::set<std::string> headers_of(const Config& config) {
-  std::vector<std::string> folders = config.include_dirs;
-  std::ranges::copy(compile::include_dirs_of(config.compile_flags), std::back_inserter(folders));
-  const std::string forced = compile::forced_includes(config.compile_flags);
-  std::set<std::string> headers;
-  for (const KernelConfig& kernel : config.kernels) {
-    if (!is_cuda_source(kernel.source)) continue;
-    const auto source = read_file(kernel.source, kSourceBytesMax);
-    if (!source) continue;  // A run reports the error in it.
-    for (const std::string& one :
-         compile::included_files(kernel.source, forced + *source, folders)) {
-      headers.insert(fs::path(one).lexically_normal().string());
-    }
-  }
-  return headers;
-}
-
 bool is_of_word(char letter) {
   return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_' || letter == '.';
 }
@@ -142,8 +125,25 @@ std::set<std::string> named_files(const Config& config) {
   return names;
 }
 
+std::map<std::string, std::vector<std::string>> headers_by_kernel(const Config& config) {
+  std::vector<std::string> folders = config.include_dirs;
+  std::ranges::copy(compile::include_dirs_of(config.compile_flags), std::back_inserter(folders));
+  const std::string forced = compile::forced_includes(config.compile_flags);
+  std::map<std::string, std::vector<std::string>> headers;
+  for (const KernelConfig& kernel : config.kernels) {
+    if (!is_cuda_source(kernel.source)) continue;
+    const auto source = read_file(kernel.source, kSourceBytesMax);
+    if (!source) continue;  // A run reports the error in it.
+    headers[kernel.name] = compile::included_files(kernel.source, forced + *source, folders);
+  }
+  return headers;
+}
+
 std::set<std::string> needed_files(const Config& config) {
-  std::set<std::string> needed = headers_of(config);
+  std::set<std::string> needed;
+  for (const auto& [kernel, headers] : headers_by_kernel(config)) {
+    for (const std::string& one : headers) needed.insert(fs::path(one).lexically_normal().string());
+  }
   for (const std::string& file : named_files(config)) {
     if (fs::path(file).extension() == ".py") {
       add_script(file, needed);

@@ -2,8 +2,10 @@
 // in turn.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "common/config/config.h"
 
@@ -14,6 +16,9 @@ bool is_source_name(const std::string& path);
 
 /// Returns the sources, references and op scripts that gpuemu.toml names, as absolute paths.
 std::set<std::string> named_files(const Config& config);
+
+/// Returns the headers that the CUDA source of each kernel includes, by the kernel's name.
+std::map<std::string, std::vector<std::string>> headers_by_kernel(const Config& config);
 
 /// Returns everything that a project needs: named_files(), headers that sources include, Python
 /// modules that references and op scripts import, and small data files that a string in one of them

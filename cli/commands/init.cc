@@ -8,16 +8,13 @@
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
-#include "cli/proposals/propose.h"
 #include "cli/scaffold/ci_text.h"
 #include "cli/scaffold/file_plan.h"
 #include "cli/scaffold/folder.h"
 #include "cli/scaffold/framework_text.h"
 #include "cli/scaffold/project_text.h"
+#include "cli/scaffold/read_ptx.h"
 #include "cli/scaffold/read_sources.h"
-#include "cli/trials/settle.h"
-#include "common/base/files.h"
-#include "common/base/limits.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -47,20 +44,11 @@ void add_ptx(const FoundFiles& found, const fs::path& folder, Session& session,
   for (const std::string& file : found.ptx) {
     for (const LintResult& one : compiled) {
       if (one.source != (folder / file).string()) continue;
-      if (!one.metrics.ptx) {
+      if (one.metrics.ptx) {
+        add_ptx_kernel(*one.metrics.ptx, folder, file, kernels);
+      } else {
         kernels.left_out.push_back({file, "", one.error});
-        continue;
       }
-      std::string why;
-      auto proposed = propose(*one.metrics.ptx, file, why);
-      if (!proposed) {
-        kernels.left_out.push_back({file, "", why});
-        continue;
-      }
-      const auto text = read_file(folder / file, kSourceBytesMax);
-      if (text) why = settle(*text, proposed->entry, *proposed);
-      proposed->guess = why;
-      kernels.kernels.push_back(*std::move(proposed));
     }
   }
 }
