@@ -13,9 +13,17 @@ FUNCTION = re.compile(r"[\w:<>,&*\s\[\]]+?[\s&*](\w+)\(([^{};]*)\)\s*(?:const\s*
 BEGINS = re.compile(r"[A-Za-z]")
 
 
+def expanded(cmake_text):
+    """Replaces each ${NAME} by the words of set(NAME ...), with the prefix of list(TRANSFORM NAME PREPEND ...)."""
+    prefixes = dict(re.findall(r"list\(TRANSFORM (\w+) PREPEND ([\w/]+)\)", cmake_text))
+    for name, words in re.findall(r"^set\((\w+)\s([^)]*)\)", cmake_text, re.M):
+        cmake_text = cmake_text.replace("${" + name + "}", " ".join(prefixes.get(name, "") + word for word in words.split()))
+    return cmake_text
+
+
 def compiled_together(cmake_text):
     """Yields the sources of each gpuemu_library() whose files a cold build compiles together."""
-    for body in re.findall(r"gpuemu_library\(\w+([^)]*)\)", cmake_text):
+    for body in re.findall(r"gpuemu_library\(\w+([^)]*)\)", expanded(cmake_text)):
         words, section, lists = body.split(), "", {}
         for word in words:
             if word.isupper():
