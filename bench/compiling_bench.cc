@@ -50,10 +50,11 @@ bool round(std::string_view text, Cost& cost) {
   cost.decoding = std::min(cost.decoding, decoded - begin);
   cost.compiling = std::min(cost.compiling, end - decoded);
   cost.steps = cost.compiled = 0;
+  const auto target = emulator::target_of_compiled_code();
   for (const Code& code : program.functions) {
     for (const Step& step : code.steps) {
       ++cost.steps;
-      if (emulator::operations(0).find(step.run) != nullptr ||
+      if (emulator::operations(*target, 0).find(code, step) != nullptr ||
           step.run == emulator::steps::nothing || step.direct_branch() != nullptr) {
         ++cost.compiled;
       }
@@ -70,7 +71,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   if (!emulator::runs_compiled_code()) {
-    std::puts("this processor has no AVX-512: nothing is compiled");
+    std::puts("this processor has neither AVX-512 nor AVX2: nothing is compiled");
     return 0;
   }
   std::printf("%-16s %7s %9s %16s %16s %6s\n", "kernels", "steps", "compiled", "decoding a step",

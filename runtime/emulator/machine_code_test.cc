@@ -1,9 +1,15 @@
 // Tests that machine code behaves like the handlers, bit for bit and finding by finding: random
 // programs, accesses of every shape, and faults within straight-line code.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <random>
+
+#include <unistd.h>
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/jit/compile.h"
+#include "runtime/emulator/jit/emitter.h"
 #include "runtime/emulator/random_programs.h"
 #include "runtime/ptx/parse.h"
 
@@ -35,7 +41,7 @@ std::vector<uint64_t> inputs(uint32_t seed, size_t count) {
 class MachineCodeTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!runs_compiled_code()) GTEST_SKIP() << "this processor has no AVX-512";
+    if (!runs_compiled_code()) GTEST_SKIP() << "this processor has neither AVX-512 nor AVX2";
   }
 };
 
@@ -189,19 +195,76 @@ TEST_F(MachineCodeTest, AnAccessOfAnotherKindBetweenTwoIsLookedAtItself) {
   expect_same(faulting(loads, "0"), {DeviceCheck::Memory, DeviceCheck::Init}, 7);
 }
 
+/// Every instruction for which there is machine code.
+class AllInstructions : public MachineCodeTest {
+ protected:
+  void SetUp() override {
+    MachineCodeTest::SetUp();
+    auto module = ptx::parse(RandomPrograms(0).write_all(), "test.ptx");
+    ASSERT_TRUE(module) << module.error().message;
+    program_.module = std::move(*module);
+    list_functions(program_);
+    ASSERT_TRUE(place_variables(program_, memory_).ok());
+    decode(program_);
+  }
+
+  /// Returns the lines of objdump for the machine code, without its constants.
+  std::vector<std::string> disassemble(Accesses accesses) {
+    const auto code =
+        std::static_pointer_cast<Emitter>(program_.functions[0].compiled[accesses].memory);
+    const std::string path = testing::TempDir() + fmt::format("avx2_code_{}", getpid());
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(code->getCode()),
+               static_cast<std::streamsize>(code->instruction_bytes()));
+    const std::string command =
+        "objdump -D --insn-width=16 -b binary -m i386:x86-64 '" + path + "'";
+    std::vector<std::string> lines;
+    FILE* const pipe = popen(command.c_str(), "r");
+    char line[512];
+    while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
+      lines.emplace_back(line);
+    }
+    if (pipe != nullptr) pclose(pipe);
+    std::remove(path.c_str());
+    return lines;
+  }
+
+  Program program_;
+  Memory memory_{uint64_t{1} << 20};
+};
+
 /// A function that could not be compiled would run by handlers, and every comparison hold.
-TEST_F(MachineCodeTest, EveryInstructionIsCompiledForEverythingALaunchMayAsk) {
-  auto module = ptx::parse(RandomPrograms(0).write_all(), "test.ptx");
-  ASSERT_TRUE(module) << module.error().message;
-  Program program;
-  program.module = std::move(*module);
-  list_functions(program);
-  Memory memory(uint64_t{1} << 20);
-  ASSERT_TRUE(place_variables(program, memory).ok());
-  decode(program);
-  for (Accesses accesses = 0; accesses < kAccesses; ++accesses) {
-    compile_code(program.functions[0], accesses);
-    EXPECT_FALSE(program.functions[0].compiled[accesses].at.empty()) << "accesses " << +accesses;
+TEST_F(AllInstructions, AreCompiledForEverythingALaunchMayAsk) {
+  Code& code = program_.functions[0];
+  for (const Target target : {Target::Avx2, Target::Avx512}) {
+    for (Accesses accesses = 0; accesses < kAccesses; ++accesses) {
+      code.compiled[accesses] = {};
+      compile_code(code, accesses, target);
+      EXPECT_FALSE(code.compiled[accesses].at.empty()) << "accesses " << +accesses;
+    }
+  }
+}
+
+/// A processor with AVX2 alone knows no vectors of 64 bytes, none beyond the first 16, no opmasks,
+/// and no instructions that came with them.
+TEST_F(AllInstructions, AreCompiledForAvx2WithoutInstructionsOfAvx512) {
+  if (std::system("objdump --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "needs objdump";
+  for (const Accesses accesses : {Accesses{0}, kInit, kSharedRaces, kGlobalChecks}) {
+    program_.functions[0].compiled[accesses] = {};
+    compile_code(program_.functions[0], accesses, Target::Avx2);
+    const std::vector<std::string> lines = disassemble(accesses);
+    ASSERT_GT(lines.size(), 1000u);
+    size_t of_vectors = 0;
+    for (const std::string& line : lines) {
+      if (line.find("%ymm") != std::string::npos) ++of_vectors;
+      // The bytes of an instruction follow its address and a tab; EVEX begins with 62.
+      const size_t bytes = line.find(":\t");
+      const bool evex = bytes != std::string::npos && line.compare(bytes + 2, 3, "62 ") == 0;
+      EXPECT_FALSE(evex || line.find("%zmm") != std::string::npos ||
+                   line.find("%k") != std::string::npos || line.find("(bad)") != std::string::npos)
+          << line;
+    }
+    EXPECT_GT(of_vectors, 500u);
   }
 }
 

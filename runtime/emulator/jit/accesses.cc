@@ -3,7 +3,6 @@
 
 namespace gpuemu::emulator {
 namespace {
-using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 
 /// Moves one element of every lane between `values` and memory, after the bounds check.
@@ -114,7 +113,7 @@ class Mover {
         }
         continue;
       }
-      e_.vextracti64x4(part, base.at[i / 2], static_cast<uint8_t>(i % 2));
+      e_.vextracti64x4(part, zmm(base.at[i / 2]), static_cast<uint8_t>(i % 2));
       const Xbyak::Address at = e_.ptr[e_.shared + part + offset_];
       if (access_.is_store) {
         e_.vpscatterdq(at | e_.k7, values.at[i]);
@@ -138,7 +137,7 @@ class Mover {
         }
         continue;
       }
-      const Zmm& words = values.at[i / 2];
+      const Xbyak::Zmm words = zmm(values.at[i / 2]);
       const auto half = static_cast<uint8_t>(i % 2);
       if (access_.is_store) {
         e_.vextracti64x4(part, words, half);
@@ -197,7 +196,7 @@ class SmallMover {
     const bool second = half != 0 && access_.is_shared;
     e_.mov(e_.rax, on_stack(e_, looked_, second ? kSecondAt : kFirstAt));
   }
-  void move(const Zmm& value, const Xbyak::Address& at) {
+  void move(const Vector& value, const Xbyak::Address& at) {
     if (access_.element == 1) {
       if (access_.is_store) return e_.vpmovdb(at, value);
       return access_.is_signed ? e_.vpmovsxbd(value, at) : e_.vpmovzxbd(value, at);
@@ -251,8 +250,10 @@ Emit of_one(const Access& how) {
   };
 }
 
-/// Vectors of several elements are compiled separately (vectors.cc).
-Emit access(const Access& how) {
+/// Vectors of several elements are compiled separately (vectors.cc), and so is all for AVX2
+/// (frame_accesses.cc).
+Emit access(Target target, const Access& how) {
+  if (target == Target::Avx2) return through_frame(how);
   return [one = of_one(how), several = of_several(how)](Emitter& e, const Step& step) {
     return step.access().count == 1 ? one(e, step) : several(e, step);
   };
@@ -272,11 +273,13 @@ void add_accesses(Operations& all, Accesses accesses) {
       how.init = init;
       how.race = false;
       for (const char* space : {"global.", "generic."}) {
-        if (global && !(small && init && is_store)) all.add(family + space + type, access(how));
+        if (global && !(small && init && is_store))
+          all.add_whole(family + space + type, access(all.target(), how));
       }
       how.is_shared = true;
       how.race = races;
-      if (!(small && (init || races))) all.add(family + "shared." + type, access(how));
+      if (!(small && (init || races)))
+        all.add_whole(family + "shared." + type, access(all.target(), how));
     }
   };
   add("u8", {.element = 1});

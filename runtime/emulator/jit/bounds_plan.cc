@@ -2,32 +2,17 @@
 
 #include <algorithm>
 
+#include "runtime/emulator/jit/lane_tests.h"
 #include "runtime/emulator/memory/allocation.h"
 
 namespace gpuemu::emulator {
 namespace {
-using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 
-constexpr uint8_t kGreater = 6, kNotEqual = 4;  ///< Predicates of vpcmpd and similar instructions.
-constexpr uint8_t kFirstOrDifferent = 0xf6;     ///< Truth table for vpternlogd: a | (b ^ c).
-constexpr uint32_t kWords = 16;
 /// Limit for displacements in instructions, with room for additions.
 constexpr int64_t kReach = int64_t{1} << 30;
 /// Largest distance between offsets that share a check.
 constexpr int64_t kSpanMax = int64_t{1} << 28;
-
-std::array<uint32_t, kWords> counted(uint32_t stride) {
-  std::array<uint32_t, kWords> words{};
-  for (uint32_t i = 0; i < kWords; ++i) words[i] = i * stride;
-  return words;
-}
-/// Returns first, first + stride and so on, as 64-bit values.
-std::array<uint32_t, kWords> counted64(uint32_t first, uint32_t stride) {
-  std::array<uint32_t, kWords> words{};
-  for (uint32_t i = 0; i < kWords; i += 2) words[i] = (first + i / 2) * stride;
-  return words;
-}
 
 bool writes(const Code& code, const Step& step, uint32_t offset) {
   if (step.dst == offset) return true;
@@ -46,7 +31,7 @@ class Looks {
 
   /// Returns the check that covers this step, emitted earlier or now; null if there is no more
   /// room.
-  const CheckedBounds* find(const Vectors& base) {
+  const CheckedBounds* find(const Addresses& base) {
     for (const CheckedBounds& each : e_.bounds) {
       if (each.base == step_.src[0] && each.bytes == bytes_ && each.is_store == access_.is_store &&
           each.is_shared == access_.is_shared && e_.step() <= each.until &&
@@ -108,59 +93,39 @@ class Looks {
   // The last lane of a row follows from its first, so bounds and alignment are checked with one
   // number. The code for rows is on the main path; other shapes are handled out of line.
 
-  void look_at_shared(const CheckedBounds& made, const Vectors& base) {
-    const std::array halves{e_.scratch(2), e_.scratch(3)};
-    for (uint32_t i = 0; i < 2; ++i) {
-      e_.vpbroadcastd(halves[i], lowest_of(base.at[i]));
-      e_.vpsubd(halves[i], base.at[i], halves[i]);
-    }
+  void look_at_shared(const CheckedBounds& made, const Addresses& base) {
+    const LaneTests lanes(e_, base);
     Aside aside;
-    e_.vpcmpd(e_.k7, halves[0], e_.constant(counted(bytes_)), kNotEqual);
-    e_.vpcmpd(e_.k0, halves[1], e_.constant(counted(bytes_)), kNotEqual);
-    e_.kortestw(e_.k7, e_.k0);
-    e_.jnz(*aside.here, kNear);
-    place_halves(made, base, kLanes / 2);
+    lanes.rows32(bytes_, *aside.here);
+    place_halves(made, lanes, kLanes / 2);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kRow));
     e_.L(*aside.back);
-    e_.aside([self = *this, made, base, aside] { self.look_at_other_shared(made, base, aside); });
+    e_.aside([self = *this, made, lanes, aside] { self.look_at_other_shared(made, lanes, aside); });
   }
-  void look_at_other_shared(const CheckedBounds& made, const Vectors& base,
+  void look_at_other_shared(const CheckedBounds& made, const LaneTests& lanes,
                             const Aside& aside) const {
     Label anywhere;
     e_.L(*aside.here);
-    e_.vptestmd(e_.k7, e_.scratch(2), e_.scratch(2));
-    e_.vptestmd(e_.k0, e_.scratch(3), e_.scratch(3));
-    e_.kortestw(e_.k7, e_.k0);
-    e_.jnz(anywhere, kNear);
-    place_halves(made, base, 1);
+    lanes.rows32(0, anywhere);
+    place_halves(made, lanes, 1);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kSame));
     e_.jmp(*aside.back, kNear);
 
     e_.L(anywhere);
-    const Zmm first = e_.scratch(0), second = e_.scratch(1), all = e_.scratch(2);
-    e_.vpaddd(first, base.at[0], e_.splat(static_cast<uint32_t>(made.low)));
-    e_.vpaddd(second, base.at[1], e_.splat(static_cast<uint32_t>(made.low)));
     e_.mov(e_.eax, e_.shared_bytes.cvt32());
     e_.sub(e_.eax, span(made));
     e_.jb(*out_, kNear);
-    e_.vpbroadcastd(all, e_.eax);
-    e_.vpcmpud(e_.k7, first, all, kGreater);
-    e_.vpcmpud(e_.k0, second, all, kGreater);
-    leave_if_any();
-    e_.vpord(all, first, second);
-    e_.vptestmd(e_.k7, all, e_.splat(bytes_ - 1));
-    e_.kxorw(e_.k0, e_.k0, e_.k0);
-    leave_if_any();
+    lanes.inside32(static_cast<uint32_t>(made.low), bytes_, *out_);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
     e_.jmp(*aside.back, kNear);
   }
-  /// Checks the first of `lanes` consecutive lanes in each half, and stores its host address.
-  void place_halves(const CheckedBounds& made, const Vectors& base, uint32_t lanes) const {
+  /// Checks the first of `row` consecutive lanes in each half, and stores its host address.
+  void place_halves(const CheckedBounds& made, const LaneTests& lanes, uint32_t row) const {
     e_.mov(e_.ecx, e_.shared_bytes.cvt32());
-    e_.sub(e_.ecx, span(made) + (lanes - 1) * bytes_);
+    e_.sub(e_.ecx, span(made) + (row - 1) * bytes_);
     e_.jb(*out_, kNear);
-    for (uint32_t i = 0; i < 2; ++i) {
-      e_.vmovd(e_.eax, lowest_of(base.at[i]));
+    for (uint32_t half = 0; half < 2; ++half) {
+      lanes.first32(e_.eax, half);
       if (made.low != 0) e_.add(e_.eax, static_cast<int>(made.low));
       e_.cmp(e_.eax, e_.ecx);
       e_.ja(*out_, kNear);
@@ -169,88 +134,45 @@ class Looks {
         e_.jnz(*out_, kNear);
       }
       e_.lea(e_.rax, e_.ptr[e_.rax + e_.shared - static_cast<int>(made.low)]);
-      e_.mov(on_stack(e_, made, i == 0 ? kFirstAt : kSecondAt), e_.rax);
+      e_.mov(on_stack(e_, made, half == 0 ? kFirstAt : kSecondAt), e_.rax);
     }
   }
 
-  void look_at_global(const CheckedBounds& made, const Vectors& base) {
+  void look_at_global(const CheckedBounds& made, const Addresses& base) {
+    const LaneTests lanes(e_, base);
     find_allocation(made);
-    const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2);
-    e_.vpbroadcastq(first, lowest_of(base.at[0]));
-    for (uint32_t i = 0; i < base.count; ++i) {
-      const Zmm& from_row = i == 0 ? apart : here;
-      e_.vpsubq(from_row, base.at[i], first);
-      const auto row = e_.constant(counted64(i * kLanes / base.count, bytes_));
-      if (i == 0) {
-        e_.vpxorq(apart, apart, row);
-      } else {
-        e_.vpternlogq(apart, here, row, kFirstOrDifferent);
-      }
-    }
     Aside aside;
-    e_.vptestmq(e_.k7, apart, apart);
-    e_.kortestw(e_.k7, e_.k7);
-    e_.jnz(*aside.here, kNear);
-    place_first(made, base, kLanes);
+    lanes.rows64(bytes_, false, *aside.here);
+    place_first(made, lanes, kLanes);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kRow));
     e_.L(*aside.back);
-    e_.aside([self = *this, made, base, aside] { self.look_at_other_global(made, base, aside); });
+    e_.aside([self = *this, made, lanes, aside] { self.look_at_other_global(made, lanes, aside); });
   }
-  void look_at_other_global(const CheckedBounds& made, const Vectors& base,
+  void look_at_other_global(const CheckedBounds& made, const LaneTests& lanes,
                             const Aside& aside) const {
     Label anywhere;
-    const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
-              limit = e_.scratch(3);
     e_.L(*aside.here);
-    if (!access_.is_store) look_at_halves(made, base, aside);
-    e_.vpxord(apart, apart, apart);
-    for (uint32_t i = 0; i < base.count; ++i) {
-      e_.vpsubq(here, base.at[i], first);
-      e_.vporq(apart, apart, here);
-    }
-    e_.vptestmq(e_.k7, apart, apart);
-    e_.kortestw(e_.k7, e_.k7);
-    e_.jnz(anywhere, kNear);
-    place_first(made, base, 1);
+    if (!access_.is_store) look_at_halves(made, lanes, aside);
+    lanes.rows64(0, false, anywhere);
+    place_first(made, lanes, 1);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kSame));
     e_.jmp(*aside.back, kNear);
 
     e_.L(anywhere);
-    e_.vptestmq(e_.k7, apart, e_.splat64(bytes_ - 1));
-    e_.kortestw(e_.k7, e_.k7);
-    e_.jnz(*out_, kNear);
-    place_first(made, base, 1);
+    lanes.aligned64(bytes_, *out_);
+    place_first(made, lanes, 1);
     e_.mov(e_.rcx, static_cast<uint64_t>(made.low));
     e_.sub(e_.rcx, e_.ptr[e_.rax + kBase]);
-    e_.vpbroadcastq(limit, e_.rdx);
-    e_.vpbroadcastq(first, e_.rcx);
-    e_.kxorw(e_.k0, e_.k0, e_.k0);
-    for (uint32_t i = 0; i < base.count; ++i) {
-      e_.vpaddq(here, base.at[i], first);
-      e_.vpcmpuq(e_.k7, here, limit, kGreater);
-      e_.korw(e_.k0, e_.k0, e_.k7);
-    }
-    leave_if_any();
+    lanes.inside64(*out_);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kAnywhere));
     e_.jmp(*aside.back, kNear);
   }
   /// Handles two rows, one for each half of the warp, as in blocks of 16 x 16 threads.
-  void look_at_halves(const CheckedBounds& made, const Vectors& base, const Aside& aside) const {
+  void look_at_halves(const CheckedBounds& made, const LaneTests& lanes, const Aside& aside) const {
     Label others;
-    const Zmm first = e_.scratch(0), apart = e_.scratch(1), here = e_.scratch(2),
-              second = e_.scratch(3);
-    e_.vpbroadcastq(second, lowest_of(base.at[2]));
-    e_.vpxord(apart, apart, apart);
-    for (uint32_t i = 0; i < base.count; ++i) {
-      e_.vpsubq(here, base.at[i], i < 2 ? first : second);
-      e_.vpternlogq(apart, here, e_.constant(counted64(i % 2 * kLanes / base.count, bytes_)),
-                    kFirstOrDifferent);
-    }
-    e_.vptestmq(e_.k7, apart, apart);
-    e_.kortestw(e_.k7, e_.k7);
-    e_.jnz(others, kNear);
-    place_first(made, base, kLanes / 2);
-    place(made, base.at[2], kSecondAt);
+    lanes.rows64(bytes_, true, others);
+    place_first(made, lanes, kLanes / 2);
+    place(made, lanes, 1);
     e_.mov(on_stack(e_, made, kShapeAt), static_cast<int>(kHalves));
     e_.jmp(*aside.back, kNear);
     e_.L(others);
@@ -272,15 +194,15 @@ class Looks {
     }
     e_.mov(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, bytes))]);
   }
-  /// Checks the first of `lanes` consecutive lanes, and stores its address.
-  void place_first(const CheckedBounds& made, const Vectors& base, uint32_t lanes) const {
-    e_.sub(e_.rdx, span(made) + (lanes - 1) * bytes_);
+  /// Checks the first of `row` consecutive lanes, and stores its address.
+  void place_first(const CheckedBounds& made, const LaneTests& lanes, uint32_t row) const {
+    e_.sub(e_.rdx, span(made) + (row - 1) * bytes_);
     e_.jb(*out_, kNear);
-    place(made, base.at[0], kFirstAt);
+    place(made, lanes, 0);
   }
-  void place(const CheckedBounds& made, const Zmm& lanes, uint32_t slot) const {
-    e_.vmovq(e_.rcx, lowest_of(lanes));
-    e_.mov(on_stack(e_, made, slot), e_.rcx);
+  void place(const CheckedBounds& made, const LaneTests& lanes, uint32_t half) const {
+    lanes.first64(e_.rcx, half);
+    e_.mov(on_stack(e_, made, half == 0 ? kFirstAt : kSecondAt), e_.rcx);
     if (made.low != 0) e_.add(e_.rcx, static_cast<int>(made.low));
     if (bytes_ != 1) {
       e_.test(e_.cl, static_cast<int>(bytes_ - 1));
@@ -289,12 +211,6 @@ class Looks {
     e_.sub(e_.rcx, e_.ptr[e_.rax + kBase]);
     e_.cmp(e_.rcx, e_.rdx);
     e_.ja(*out_, kNear);
-  }
-
-  static Xbyak::Xmm lowest_of(const Zmm& lanes) { return Xbyak::Xmm(lanes.getIdx()); }
-  void leave_if_any() const {
-    e_.kortestw(e_.k7, e_.k0);
-    e_.jnz(*out_, kNear);
   }
 
   static constexpr int kBase = offsetof(AllocationBounds, base);
@@ -317,14 +233,20 @@ void check_row(Emitter& e, const Access& access, const CheckedBounds& bounds, in
                Xbyak::Label& out) {
   if (!access.is_shared || access.is_store || !access.init) return;
   const uint32_t bytes = bounds.bytes * kHalfLanes;
-  const Zmm seen = e.scratch(0);
   e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
-  for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
+  if (!e.is_avx512()) e.vpxor(e.ymm1, e.ymm1, e.ymm1);
+  for (uint32_t at = 0; at < 2 * bytes; at += e.vector_bytes()) {
     if (at % bytes == 0) e.mov(e.rax, of_half(e, bounds, at / bytes));
-    const int from = offset + static_cast<int>(at % bytes);
-    e.vmovdqu64(seen, e.ptr[e.rax + e.rcx + from]);
-    e.vptestnmb(e.k7, seen, seen);
-    e.kortestq(e.k7, e.k7);
+    const Xbyak::Address marks = e.ptr[e.rax + e.rcx + offset + static_cast<int>(at % bytes)];
+    if (e.is_avx512()) {
+      const Vector seen = e.scratch(0);
+      e.vmovdqu64(seen, marks);
+      e.vptestnmb(e.k7, seen, seen);
+      e.kortestq(e.k7, e.k7);
+    } else {
+      e.vpcmpeqb(e.ymm0, e.ymm1, marks);
+      e.vptest(e.ymm0, e.ymm0);
+    }
     e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
   }
 }
@@ -345,17 +267,19 @@ void check_same(Emitter& e, const Access& access, const CheckedBounds& bounds, i
 void mark_row(Emitter& e, const Access& access, const CheckedBounds& bounds, int offset) {
   if (!access.init) return;
   const uint32_t bytes = bounds.bytes * kHalfLanes;
-  const Zmm marks = e.scratch(0);
+  const Vector marks = e.is_avx512() ? e.scratch(0) : Vector(e.ymm0);
   e.vpbroadcastd(marks, e.single(kMarks));
   if (access.is_shared) {
     e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
   } else {
     e.mov(e.rcx, on_stack(e, bounds, kSecondAt));
   }
-  for (uint32_t at = 0; at < 2 * bytes; at += kVectorBytes) {
+  for (uint32_t at = 0; at < 2 * bytes; at += e.vector_bytes()) {
     const bool second = access.is_shared && at >= bytes;
     if (at == 0 || (second && at == bytes)) e.mov(e.rax, of_half(e, bounds, second ? 1 : 0));
-    e.vmovdqu64(e.ptr[e.rax + e.rcx + offset + static_cast<int>(second ? at - bytes : at)], marks);
+    const Xbyak::Address to =
+        e.ptr[e.rax + e.rcx + offset + static_cast<int>(second ? at - bytes : at)];
+    e.is_avx512() ? e.vmovdqu64(to, marks) : e.vmovdqu(to, marks);
   }
 }
 
@@ -367,7 +291,8 @@ bool is_usual(const Step& step, const Access& access) {
 }
 
 const CheckedBounds* check_bounds(Emitter& e, const Step& step, const Access& access,
-                                  const Vectors& base) {
+                                  const Vectors& vectors) {
+  const Addresses base{.offset = step.src[0], .vectors = vectors};
   return Looks(e, step, access).find(base);
 }
 

@@ -30,9 +30,10 @@ inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2, kHalves = 3;
 bool is_usual(const Step& step, const Access& access);
 
 /// Returns the check that covers this step, emitted earlier or now; null if there is no more room.
-/// The code leaves the straight line if a lane is out of bounds.
+/// The code leaves the straight line if a lane is out of bounds. `vectors` are the addresses; with
+/// AVX2 they are read from the frame.
 const Emitter::CheckedBounds* check_bounds(Emitter& e, const Step& step, const Access& access,
-                                           const Vectors& base);
+                                           const Vectors& vectors);
 
 inline Xbyak::Address on_stack(Emitter& e, const Emitter::CheckedBounds& bounds, uint32_t what) {
   return e.qword[e.rsp + static_cast<int>(bounds.at + what)];
@@ -49,5 +50,7 @@ void mark_row(Emitter& e, const Access& access, const Emitter::CheckedBounds& bo
 
 /// Emits an access to vectors of two or four elements per lane.
 Emit of_several(const Access& access);
+/// Emits an access for AVX2.
+Emit through_frame(const Access& access);
 
 }  // namespace gpuemu::emulator

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "common/base/check.h"
@@ -14,7 +15,7 @@ namespace {
 constexpr size_t kStepsMax = 40'000;
 /// Upper limits for the code of one step and for the rest of a function's code. Pages that are not
 /// written take no memory.
-constexpr size_t kBytesPerStep = 2048, kBytesBeside = 1 << 16;
+constexpr size_t kBytesPerStep = 4096, kBytesBeside = 1 << 16;
 /// Entering compiled code costs about as much as this many steps by handlers.
 constexpr uint32_t kStepsWorthEntering = 2;
 
@@ -162,16 +163,45 @@ class PieceWriter {
     e_.mov(of_progress(kRemaining), e_.rax);
     count(piece.counted);
     for (uint32_t index = begin; index < end; ++index) {
-      const Step& step = e_.code().steps[index];
-      e_.begin_step(index);
-      if (const Emit* emit = known_.find(step.run); emit != nullptr) {
-        (*emit)(e_, step);
-      } else if (step.run != steps::nothing) {
-        e_.call(step, may_end(step));
+      if (const uint32_t until = lane_by_lane_until(index, end); until != index) {
+        write_passes({index, until});
+        index = until - 1;
+      } else {
+        write_step(index);
       }
-      e_.end_step();
     }
     e_.end_steps();
+  }
+
+  void write_passes(StepRange steps) {
+    for (uint32_t pass = 0; pass < Emitter::kPasses; ++pass) {
+      e_.begin_pass(pass);
+      for (uint32_t index = steps.begin; index < steps.end; ++index) write_step(index);
+      e_.end_pass(steps.end);
+    }
+  }
+
+  /// Returns the end of the steps from `index` on that are done in passes. With AVX-512 one pass
+  /// does all steps, so that there are none.
+  uint32_t lane_by_lane_until(uint32_t index, uint32_t end) const {
+    for (; index < end && !e_.is_avx512(); ++index) {
+      const Step& step = e_.code().steps[index];
+      const Operation* operation = known_.find(e_.code(), step);
+      const bool does = operation != nullptr && operation->is_lane_by_lane;
+      if (!does && step.run != steps::nothing) break;
+    }
+    return index;
+  }
+
+  void write_step(uint32_t index) {
+    const Step& step = e_.code().steps[index];
+    e_.begin_step(index);
+    if (const Operation* operation = known_.find(e_.code(), step); operation != nullptr) {
+      operation->emit(e_, step);
+    } else if (step.run != steps::nothing) {
+      e_.call(step, may_end(step));
+    }
+    e_.end_step();
   }
 
   void write_jump(uint32_t index) {
@@ -190,23 +220,33 @@ class PieceWriter {
 bool worth_entering(const Piece& piece, const Code& code, const Operations& known) {
   uint32_t compiled = piece.jump == kNone ? 0 : 1;
   for (uint32_t index = piece.steps.begin; index < piece.steps.end; ++index) {
-    if (known.find(code.steps[index].run) != nullptr) ++compiled;
+    if (known.find(code, code.steps[index]) != nullptr) ++compiled;
   }
   return compiled >= kStepsWorthEntering;
 }
 }  // namespace
 
-bool runs_compiled_code() { return std::string_view(handlers_name()) == "AVX-512"; }
+std::optional<Target> target_of_compiled_code() {
+  const std::string_view name = handlers_name();
+  if (name == "AVX-512") return Target::Avx512;
+  if (name == "AVX2") return Target::Avx2;
+  return std::nullopt;
+}
+bool runs_compiled_code() { return target_of_compiled_code().has_value(); }
 
 void compile_code(Code& code, Accesses accesses) {
+  if (const auto target = target_of_compiled_code()) compile_code(code, accesses, *target);
+}
+
+void compile_code(Code& code, Accesses accesses, Target target) {
   CompiledCode& compiled = code.compiled[accesses];
   compiled.tried = true;
-  const Operations& known = operations(accesses);
+  const Operations& known = operations(target, accesses);
   const std::vector<Piece> pieces = pieces_of(code, accesses);
   if (code.steps.size() > kStepsMax) return;
   try {
     auto emitter =
-        std::make_shared<Emitter>(code, code.steps.size() * kBytesPerStep + kBytesBeside);
+        std::make_shared<Emitter>(code, target, code.steps.size() * kBytesPerStep + kBytesBeside);
     for (const Piece& piece : pieces) emitter->piece(piece.steps.begin);
     for (const Piece& piece : pieces) PieceWriter(*emitter, known).write(piece);
     std::vector<std::pair<uint32_t, size_t>> entries;

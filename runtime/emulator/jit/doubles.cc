@@ -5,7 +5,6 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
-using Xbyak::Zmm;
 
 constexpr uint64_t kQuiet = uint64_t{1} << 51, kSign = uint64_t{1} << 63;
 
@@ -13,9 +12,9 @@ using Arithmetic = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Opera
                                            const Xbyak::Operand&);
 
 /// Replaces `out` by `operand` where that is NaN.
-void prefer_nan(Emitter& e, const Zmm& out, const Zmm& operand) {
-  e.vcmppd(e.k7, operand, operand, kUnordered);
-  e.vporq(out | e.k7, operand, e.splat64(kQuiet));
+void prefer_nan(Emitter& e, const Vector& out, const Vector& operand) {
+  e.flag_doubles(operand, operand, kUnordered);
+  e.take_flagged64(out, operand, kQuiet);
 }
 
 /// Swaps the operands: of two NaNs the GPU keeps the second, x86 the first.
@@ -72,15 +71,13 @@ Emit with_bits(Ternary instruction, uint64_t bits) {
 }
 
 /// Conversions from the lower or upper half of a vector of 32-bit values.
-using Widening = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&);
+template <typename Widening>
 Emit widened(Widening instruction) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                   out = e.write(step.dst, RegisterClass::Wide);
-    const Xbyak::Ymm half(e.scratch(0).getIdx());
     for (uint32_t i = 0; i < out.count; ++i) {
-      e.vextracti64x4(half, a.at[i / 2], static_cast<uint8_t>(i % 2));
-      (e.*instruction)(out.at[i], half);
+      (e.*instruction)(out.at[i], e.half_of(a.at[i / 2], i % 2 != 0, e.scratch(0)));
     }
   };
 }
@@ -92,11 +89,11 @@ void add_doubles(Operations& all) {
   all.add("sub.f64", subtract);
   all.add("div.f64", divide);
   all.add("fma.f64", fused);
-  all.add("neg.f64", with_bits(&CodeGenerator::vpxorq, kSign));
-  all.add("abs.f64", with_bits(&CodeGenerator::vpandq, ~kSign));
+  all.add("neg.f64", with_bits(&Assembler::bit_xor, kSign));
+  all.add("abs.f64", with_bits(&Assembler::bit_and, ~kSign));
   all.add("cvt.f64.f32", widened(&CodeGenerator::vcvtps2pd));
   all.add("cvt.f64.s32", widened(&CodeGenerator::vcvtdq2pd));
-  all.add("cvt.f64.u32", widened(&CodeGenerator::vcvtudq2pd));
+  all.add("cvt.f64.u32", widened(&Assembler::unsigned_to_double));
 }
 
 }  // namespace gpuemu::emulator

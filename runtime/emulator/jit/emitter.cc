@@ -19,8 +19,8 @@ bool run_handler(Warp& warp, const Step& step) {
 }
 }  // namespace
 
-Emitter::Emitter(const Code& code, size_t bytes)
-    : CodeGenerator(bytes, Xbyak::DontSetProtectRWE), code_(code), liveness_(code) {}
+Emitter::Emitter(const Code& code, Target target, size_t bytes)
+    : Assembler(target, bytes), code_(code), liveness_(code) {}
 
 void Emitter::begin(StepRange straight_line) {
   straight_line_ = straight_line;
@@ -29,6 +29,21 @@ void Emitter::begin(StepRange straight_line) {
   exits_.clear();
   asides_.clear();
   bounds.clear();
+}
+
+void Emitter::begin_pass(uint32_t pass) {
+  pass_ = pass;
+  state_ = {};
+  if (pass == 0) joined_.clear();
+}
+
+void Emitter::end_pass(uint32_t next_step) {
+  store_live(state_, next_step);
+  if (pass_ + 1 != kPasses) return;
+  state_ = {};
+  for (const auto& [home, bits] : joined_) {
+    mov(dword[registers + static_cast<int>(home)], bits);
+  }
 }
 
 void Emitter::begin_step(uint32_t step) { step_ = step; }
@@ -124,15 +139,7 @@ void Emitter::finish() {
     L(label);
     writes(*this);
   }
-  align(kVectorBytes);
-  for (auto& [words, label] : constants_) {
-    L(label);
-    for (const uint32_t each : words) dd(each);
-  }
-  for (auto& [value, label] : splats_) {
-    L(label);
-    dq(value);
-  }
+  write_constants();
 }
 
 bool Emitter::dead(uint32_t home, uint32_t step) const {
@@ -140,51 +147,75 @@ bool Emitter::dead(uint32_t home, uint32_t step) const {
 }
 
 Masks Emitter::masks_of(uint32_t index) const {
+  constexpr uint32_t kFirstMask = 9;
+  if (!is_avx512()) return {{vector(kFirstMask + index)}, 1};
   return {{Xbyak::Opmask(static_cast<int>(1 + 2 * index)),
-           Xbyak::Opmask(static_cast<int>(2 + 2 * index))}};
+           Xbyak::Opmask(static_cast<int>(2 + 2 * index))},
+          2};
 }
 
 void Emitter::clean(Held& held, uint32_t index) {
   if (!held.any_nan) return;
-  const Xbyak::Zmm vector(static_cast<int>(index));
-  vcmpps(k7, vector, vector, kUnordered);
-  vbroadcastss(vector | k7, single(kCanonicalNan));
+  flag_floats(vector(index), vector(index), kUnordered);
+  take_flagged(vector(index), kCanonicalNan);
   held.any_nan = false;
 }
 
 void Emitter::store(Held& held, uint32_t index) {
   clean(held, index);
-  vmovdqa64(in_frame(held.at), Xbyak::Zmm(static_cast<int>(index)));
+  Assembler::store(in_frame(held.at), vector(index));
   held.dirty = false;
 }
 
-void Emitter::store(HeldMasks& held, uint32_t index) {
-  // Stored as one word, because branches read all 32 bits soon after.
+void Emitter::store(HeldMasks& held, uint32_t index, bool at_end) {
   const Masks masks = masks_of(index);
-  kunpckwd(k7, masks.at[1], masks.at[0]);
-  kmovd(dword[registers + static_cast<int>(held.home)], k7);
   held.dirty = false;
+  if (!is_avx512()) return store_bits(held.home, masks.at[0], at_end);
+  // Stored as one word, because branches read all 32 bits soon after.
+  kunpckwd(k7, Xbyak::Opmask(masks.at[1].getIdx()), Xbyak::Opmask(masks.at[0].getIdx()));
+  kmovd(dword[registers + static_cast<int>(held.home)], k7);
+}
+
+/// Stores the lanes of one pass. At its end they are put together with those of the others, so that
+/// the predicate is stored as one word.
+void Emitter::store_bits(uint32_t home, const Mask& mask, bool at_end) {
+  const Xbyak::Ymm lanes(mask.getIdx());
+  const std::array free{r8d, r9d, r10d, r11d, esi, edi};
+  if (at_end && pass_ == 0 && joined_.size() < free.size()) {
+    joined_.emplace(home, free[joined_.size()]);
+  }
+  const auto found = joined_.find(home);
+  if (!at_end || found == joined_.end()) {
+    vmovmskps(eax, lanes);
+    mov(byte[registers + static_cast<int>(home + pass_)], al);
+  } else if (pass_ == 0) {
+    vmovmskps(found->second, lanes);
+  } else {
+    vmovmskps(eax, lanes);
+    shl(eax, static_cast<int>(pass_ * kPassLanes));
+    or_(found->second, eax);
+  }
 }
 
 void Emitter::store_live(State& state, uint32_t step) {
-  for (uint32_t i = 0; i < kVectors; ++i) {
+  for (uint32_t i = 0; i < held_vectors(); ++i) {
     Held& held = state.vectors[i];
     if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1))) {
       store(held, i);
     }
   }
-  for (uint32_t i = 0; i < kMaskPairs; ++i) {
+  for (uint32_t i = 0; i < kHeldMasks; ++i) {
     HeldMasks& held = state.masks[i];
     if (held.home != kNone && held.dirty && (step == 0 || !dead(held.home, step - 1))) {
-      store(held, i);
+      store(held, i, true);
     }
   }
 }
 
 template <typename Any>
-uint32_t Emitter::choose(const Any& held) const {
+uint32_t Emitter::choose(const Any& held, uint32_t count) const {
   uint32_t best = kNone, furthest = 0;
-  for (uint32_t i = 0; i < held.size(); ++i) {
+  for (uint32_t i = 0; i < count; ++i) {
     if (held[i].locked) continue;
     if (held[i].home == kNone) return i;
     const uint32_t next = liveness_.next_mention(held[i].home, step_);
@@ -197,7 +228,7 @@ uint32_t Emitter::choose(const Any& held) const {
 }
 
 uint32_t Emitter::take_vector() {
-  const uint32_t index = choose(state_.vectors);
+  const uint32_t index = choose(state_.vectors, held_vectors());
   Held& given_up = state_.vectors[index];
   if (given_up.dirty) store(given_up, index);
   given_up = {};
@@ -205,32 +236,39 @@ uint32_t Emitter::take_vector() {
 }
 
 uint32_t Emitter::load(uint32_t at, uint32_t home) {
-  for (uint32_t i = 0; i < kVectors; ++i) {
+  for (uint32_t i = 0; i < held_vectors(); ++i) {
     if (state_.vectors[i].at == at) return i;
   }
   const uint32_t index = take_vector();
-  vmovdqa64(Xbyak::Zmm(static_cast<int>(index)), in_frame(at));
+  copy(vector(index), in_frame(at));
   state_.vectors[index] = {.at = at, .home = home};
   return index;
 }
 
+uint32_t Emitter::count_of(RegisterClass slot) const {
+  return (is_avx512() ? 2 : 1) * (slot == RegisterClass::Wide ? 2 : 1);
+}
+
+uint32_t Emitter::place_of(uint32_t offset, RegisterClass slot, uint32_t index) const {
+  const uint32_t before = is_avx512() ? 0 : pass_ * count_of(slot);
+  return offset + (before + index) * vector_bytes();
+}
+
 Vectors Emitter::read(uint32_t offset, RegisterClass slot, Nan nan) {
-  Vectors vectors;
-  vectors.count = slot == RegisterClass::Wide ? 4 : 2;
+  Vectors vectors(count_of(slot));
   for (uint32_t i = 0; i < vectors.count; ++i) {
-    const uint32_t index = load(offset + i * kVectorBytes, offset);
+    const uint32_t index = load(place_of(offset, slot, i), offset);
     state_.vectors[index].locked = true;
     if (nan == Nan::Exact) clean(state_.vectors[index], index);
-    vectors.at[i] = Xbyak::Zmm(static_cast<int>(index));
+    vectors.at[i] = vector(index);
   }
   return vectors;
 }
 
 Vectors Emitter::write(uint32_t offset, RegisterClass slot, Nan nan) {
-  Vectors vectors;
-  vectors.count = slot == RegisterClass::Wide ? 4 : 2;
+  Vectors vectors(count_of(slot));
   for (uint32_t i = 0; i < vectors.count; ++i) {
-    const uint32_t at = offset + i * kVectorBytes;
+    const uint32_t at = place_of(offset, slot, i);
     for (Held& old : state_.vectors) {
       if (old.at == at) old = {.locked = old.locked};
     }
@@ -241,28 +279,43 @@ Vectors Emitter::write(uint32_t offset, RegisterClass slot, Nan nan) {
                              .any_nan = nan == Nan::Any,
                              .locked = true,
                              .written = step_};
-    vectors.at[i] = Xbyak::Zmm(static_cast<int>(index));
+    vectors.at[i] = vector(index);
   }
   return vectors;
 }
 
 uint32_t Emitter::take_masks() {
-  const uint32_t index = choose(state_.masks);
+  const uint32_t index = choose(state_.masks, kHeldMasks);
   HeldMasks& given_up = state_.masks[index];
-  if (given_up.dirty) store(given_up, index);
+  if (given_up.dirty) store(given_up, index, false);
   given_up = {};
   return index;
 }
 
+/// Returns the bit of each lane of the pass.
+std::array<uint32_t, 16> Emitter::bits_of_lanes() const {
+  std::array<uint32_t, 16> bits{};
+  for (uint32_t i = 0; i < kPassLanes; ++i) bits[i] = uint32_t{1} << (pass_ * kPassLanes + i);
+  return bits;
+}
+
 void Emitter::load_masks(const Masks& masks, uint32_t offset) {
-  kmovw(masks.at[0], word[registers + static_cast<int>(offset)]);
-  kmovw(masks.at[1], word[registers + static_cast<int>(offset + sizeof(uint16_t))]);
+  if (!is_avx512()) {
+    const Xbyak::Ymm lanes(masks.at[0].getIdx());
+    vpbroadcastd(lanes, in_frame(offset));
+    vpand(lanes, lanes, constant(bits_of_lanes()));
+    return vpcmpeqd(lanes, lanes, constant(bits_of_lanes()));
+  }
+  for (uint32_t half = 0; half < masks.count; ++half) {
+    kmovw(Xbyak::Opmask(masks.at[half].getIdx()),
+          word[registers + static_cast<int>(offset + half * sizeof(uint16_t))]);
+  }
 }
 
 Masks Emitter::read_masks(uint32_t offset) {
   uint32_t index = 0;
-  while (index < kMaskPairs && state_.masks[index].home != offset) ++index;
-  if (index == kMaskPairs) {
+  while (index < kHeldMasks && state_.masks[index].home != offset) ++index;
+  if (index == kHeldMasks) {
     index = take_masks();
     load_masks(masks_of(index), offset);
     state_.masks[index] = {.home = offset};
@@ -292,12 +345,10 @@ void Emitter::call(const Step& step, bool may_end) {
 }
 
 void Emitter::load_all(const State& state) {
-  for (uint32_t i = 0; i < kVectors; ++i) {
-    if (state.vectors[i].home != kNone) {
-      vmovdqa64(Xbyak::Zmm(static_cast<int>(i)), in_frame(state.vectors[i].at));
-    }
+  for (uint32_t i = 0; i < held_vectors(); ++i) {
+    if (state.vectors[i].home != kNone) copy(vector(i), in_frame(state.vectors[i].at));
   }
-  for (uint32_t i = 0; i < kMaskPairs; ++i) {
+  for (uint32_t i = 0; i < kHeldMasks; ++i) {
     if (state.masks[i].home != kNone) load_masks(masks_of(i), state.masks[i].home);
   }
 }
@@ -339,14 +390,5 @@ Xbyak::Label& Emitter::leave_here() {
   exits_.push_back(std::move(exit));
   return exits_.back()->label;
 }
-
-Xbyak::Address Emitter::constant(const std::array<uint32_t, 16>& words) {
-  return ptr[rip + constants_[words]];
-}
-Xbyak::Address Emitter::splat(uint32_t value) { return splat64(uint64_t{value} << 32 | value); }
-Xbyak::Address Emitter::single(uint32_t value) {
-  return ptr[rip + label_of(uint64_t{value} << 32 | value)];
-}
-Xbyak::Address Emitter::splat64(uint64_t value) { return ptr_b[rip + label_of(value)]; }
 
 }  // namespace gpuemu::emulator

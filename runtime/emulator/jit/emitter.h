@@ -9,42 +9,47 @@
 #include <memory>
 #include <vector>
 
-// Xbyak reports errors as exceptions, which compile_code() catches.
-#include <xbyak/xbyak.h>
-
 #include "runtime/emulator/handlers/handlers.h"
+#include "runtime/emulator/jit/assembler.h"
 #include "runtime/emulator/jit/liveness.h"
 
 namespace gpuemu::emulator {
 
-/// The vectors that hold one register for all lanes, lowest lanes first: two vectors of 32-bit
-/// values, or four of 64-bit ones.
+/// The vectors that hold one register for the lanes of a pass, lowest lanes first. With AVX-512 one
+/// pass has all lanes: two vectors of 32-bit values, or four of 64-bit ones. With AVX2 each of four
+/// passes has eight: one vector, or two.
 struct Vectors {
   Vectors() : at() {}
-  std::array<Xbyak::Zmm, 4> at;
+  explicit Vectors(uint32_t how_many) : at(), count(how_many) {}
+  std::array<Vector, 4> at;
   uint32_t count = 0;
 };
-/// The two masks of a predicate: lanes 0 to 15 and 16 to 31.
+inline Xbyak::Zmm zmm(const Vector& vector) { return Xbyak::Zmm(vector.getIdx()); }
+/// The masks of a predicate, one for each vector of 32-bit values.
 struct Masks {
-  std::array<Xbyak::Opmask, 2> at;
+  std::array<Mask, 2> at;
+  uint32_t count = 0;
 };
 /// Whether the NaNs of an f32 value are the GPU's (Exact) or any NaN (Any). Any ones are replaced
 /// by the GPU's when the value leaves the registers; float operations give the same results with
 /// any NaN.
 enum class Nan : uint8_t { Exact, Any };
 
-inline constexpr uint32_t kVectorBytes = 64;
-inline constexpr uint8_t kUnordered =
-    3;  ///< Predicate of vcmpps and vcmppd: at least one operand is NaN.
+inline constexpr uint32_t kVectorBytes = 64;  ///< Size of a vector of AVX-512.
 
-class Emitter : public Xbyak::CodeGenerator {
+class Emitter : public Assembler {
  public:
   /// Reserves `bytes` bytes for the code.
-  Emitter(const Code& code, size_t bytes);
+  Emitter(const Code& code, Target target, size_t bytes);
 
   /// Begins a piece: a straight line with the branch after it, if any, or one step with a guard.
   /// Other code enters the piece by jumping to its label.
   void begin(StepRange straight_line);
+  /// AVX2: called around steps that are done lane by lane, once for each pass. Values stay in
+  /// vectors from one of them to the next; other steps find all of them in the frame.
+  static constexpr uint32_t kPasses = 4;
+  void begin_pass(uint32_t pass);
+  void end_pass(uint32_t next_step);
   /// Called before and after each step of the piece, in order.
   void begin_step(uint32_t step);
   void end_step();
@@ -80,19 +85,7 @@ class Emitter : public Xbyak::CodeGenerator {
   void call(const Step& step, bool may_end);
   using CodeGenerator::call;
 
-  /// Vectors, and a mask (k7; k0 means no mask), for use within one step.
-  static constexpr uint32_t kScratch = 4;
-  Xbyak::Zmm scratch(uint32_t index) const {
-    return Xbyak::Zmm(static_cast<int>(kVectors + index));
-  }
-  /// Returns the address of a vector of constants. Equal vectors are stored once.
-  Xbyak::Address constant(const std::array<uint32_t, 16>& words);
-  /// Returns an operand that broadcasts one value to all lanes.
-  Xbyak::Address splat(uint32_t value);
-  Xbyak::Address splat64(uint64_t value);
-
-  /// Returns a broadcast of `value` that is used once.
-  Xbyak::Address single(uint32_t value);
+  Xbyak::Address in_frame(uint32_t offset) { return ptr[registers + static_cast<int>(offset)]; }
 
   /// A bounds check that a straight line has made (accesses.cc), and where on the stack it stored
   /// the result.
@@ -128,7 +121,7 @@ class Emitter : public Xbyak::CodeGenerator {
                      shared_bytes = r15;
 
  private:
-  static constexpr uint32_t kVectors = 28, kMaskPairs = 3;
+  static constexpr uint32_t kVectors = 28, kAvx2Vectors = 9, kHeldMasks = 3, kPassLanes = 8;
   struct Held {
     uint32_t at = kNone;       ///< Offset of its 64 bytes in the frame.
     uint32_t home = kNone;     ///< Offset of the register that it holds; kNone: it is free.
@@ -143,7 +136,7 @@ class Emitter : public Xbyak::CodeGenerator {
   };
   struct State {
     std::array<Held, kVectors> vectors;
-    std::array<HeldMasks, kMaskPairs> masks;
+    std::array<HeldMasks, kHeldMasks> masks;
   };
   struct Exit {
     Xbyak::Label label;
@@ -156,40 +149,45 @@ class Emitter : public Xbyak::CodeGenerator {
     uint32_t next = 0, last = 0;
   };
 
-  Xbyak::Address in_frame(uint32_t offset) { return ptr[registers + static_cast<int>(offset)]; }
+  uint32_t held_vectors() const { return is_avx512() ? kVectors : kAvx2Vectors; }
+  /// Returns how many vectors a register has in a pass, and the offset of one of them in the frame.
+  uint32_t count_of(RegisterClass slot) const;
+  uint32_t place_of(uint32_t offset, RegisterClass slot, uint32_t index) const;
   /// Selects a vector that is not locked: a free one, else the one whose register is used last.
   template <typename Any>
-  uint32_t choose(const Any& held) const;
+  uint32_t choose(const Any& held, uint32_t count) const;
   uint32_t take_vector();
   uint32_t take_masks();
   uint32_t load(uint32_t at, uint32_t home);
   void clean(Held& held, uint32_t index);
   void store(Held& held, uint32_t index);
-  void store(HeldMasks& held, uint32_t index);
+  void store(HeldMasks& held, uint32_t index, bool at_end);
   /// Stores to the frame what steps from `step` on may read.
   void store_live(State& state, uint32_t step);
   void load_all(const State& state);
   void load_masks(const Masks& masks, uint32_t offset);
+  void store_bits(uint32_t home, const Mask& mask, bool at_end);
+  std::array<uint32_t, 16> bits_of_lanes() const;
   /// Calls run_handler() for a step, and leaves the straight line after it if the warp must stop.
   void call_handler(uint32_t step);
   bool dead(uint32_t home, uint32_t step) const;
   Masks masks_of(uint32_t index) const;
   void leave(uint32_t next, uint32_t last, const Step* by_handlers);
-  Xbyak::Label& label_of(uint64_t value) { return splats_[value]; }
 
   const Code& code_;
   Liveness liveness_;
   StepRange straight_line_;
   uint32_t step_ = 0;
+  uint32_t pass_ = 0;
   State state_;
+  /// AVX2: the predicates whose bits of several passes are put together, and where.
+  std::map<uint32_t, Xbyak::Reg32> joined_;
   std::vector<std::unique_ptr<Exit>> exits_;
   std::vector<Out> outs_;
   std::vector<std::function<void()>> asides_;
   Xbyak::Label out_;  ///< The common exit.
   std::map<uint32_t, Xbyak::Label> pieces_;
   std::map<Routine, Xbyak::Label> routines_;
-  std::map<std::array<uint32_t, 16>, Xbyak::Label> constants_;  ///< Whole vectors.
-  std::map<uint64_t, Xbyak::Label> splats_;
 };
 
 }  // namespace gpuemu::emulator

@@ -1,13 +1,12 @@
 // Compiles shuffles of whole warps in one segment, as reductions and scans use them.
 #include <algorithm>
+#include <utility>
 
 #include "runtime/emulator/jit/operations.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 namespace {
-using Xbyak::Zmm;
-
 constexpr uint32_t kHalf = kLanes / 2, kLast = kLanes - 1;
 constexpr uint8_t kNotEqual = 4, kGreater = 6;  ///< Predicates of vpcmpud.
 
@@ -19,9 +18,10 @@ std::array<uint32_t, kHalf> lanes_of(uint32_t half) {
 
 /// Computes into `from` the source lanes for half a warp. k7: the lanes that read from themselves
 /// because their source is out of range.
-void find_sources(Emitter& e, ShuffleKind kind, const Zmm& from, const Zmm& named, uint32_t half) {
+void find_sources(Emitter& e, ShuffleKind kind, const Vector& from, const Vector& named,
+                  uint32_t half) {
   const Xbyak::Address lanes = e.constant(lanes_of(half));
-  const Zmm distance = e.scratch(0);
+  const Vector distance = e.scratch(0);
   switch (kind) {
     case ShuffleKind::Bfly:
       return e.vpxord(from, named, lanes);
@@ -71,12 +71,82 @@ void shuffle(Emitter& e, const Step& step) {
     e.vpermi2d(out.at[half], values.at[0], values.at[1]);
     if (predicate == kNone) continue;
     if (may_miss) {
-      e.knotw(valid.at[half], e.k7);
+      e.knotw(Xbyak::Opmask(valid.at[half].getIdx()), e.k7);
     } else {
-      e.kxnorw(valid.at[half], valid.at[half], valid.at[half]);
+      const Xbyak::Opmask all_lanes(valid.at[half].getIdx());
+      e.kxnorw(all_lanes, all_lanes, all_lanes);
     }
   }
   e.L(*done);
+}
+/// For AVX2: moves words within the frame. The operand that names lanes and the members are
+/// constants, as reductions and scans have them.
+bool is_fixed(const Code& code, const Step& step) {
+  uint32_t named = 0, members = 0;
+  return constant_at(code, step.src[1], named) && constant_at(code, step.src[3], members);
+}
+
+constexpr uint32_t kParts = 4, kPartLanes = kLanes / kParts;
+/// Returns the word for each lane of a part.
+template <typename Pick>
+std::array<uint32_t, kHalf> words_of(uint32_t part, const Pick& pick) {
+  std::array<uint32_t, kHalf> words{};
+  for (uint32_t i = 0; i < kPartLanes; ++i) words[i] = pick(part * kPartLanes + i);
+  return words;
+}
+
+/// Returns the lane from which `lane` reads, and whether that is in range; otherwise it reads its
+/// own value.
+std::pair<uint32_t, bool> source_of(ShuffleKind kind, uint32_t lane, uint32_t named) {
+  const uint32_t distance = named & kLast;
+  switch (kind) {
+    case ShuffleKind::Bfly:
+      return {lane ^ distance, true};
+    case ShuffleKind::Idx:
+      return {distance, true};
+    case ShuffleKind::Down:
+      if (lane + distance > kLast) break;
+      return {lane + distance, true};
+    case ShuffleKind::Up:
+      if (lane < distance) break;
+      return {lane - distance, true};
+  }
+  return {lane, false};
+}
+
+/// A part takes its words from at most two others.
+void shuffle_in_frame(Emitter& e, const Step& step) {
+  const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
+  uint32_t named = 0, valid = 0;
+  constant_at(e.code(), step.src[1], named);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    valid |= (source_of(kind, lane, named).second ? uint32_t{1} : 0) << lane;
+  }
+  for (uint32_t part = 0; part < kParts; ++part) {
+    const Xbyak::Ymm out(static_cast<int>(part)), numbers = e.ymm4, other = e.ymm5;
+    const auto from = [&](uint32_t lane) { return source_of(kind, lane, named).first; };
+    e.vmovdqa(numbers,
+              e.constant(words_of(part, [&](uint32_t lane) { return from(lane) % kPartLanes; })));
+    bool first = true;
+    for (uint32_t source = 0; source < kParts; ++source) {
+      uint8_t taken = 0;
+      for (uint32_t i = 0; i < kPartLanes; ++i) {
+        const bool takes = from(part * kPartLanes + i) / kPartLanes == source;
+        taken = static_cast<uint8_t>(taken | (takes ? 1u : 0u) << i);
+      }
+      if (taken == 0) continue;
+      const int at = static_cast<int>(source * kPartLanes * sizeof(uint32_t));
+      e.vpermd(first ? out : other, numbers, e.in_frame(step.src[0] + static_cast<uint32_t>(at)));
+      if (!first) e.vpblendd(out, out, other, taken);
+      first = false;
+    }
+  }
+  for (uint32_t part = 0; part < kParts; ++part) {
+    e.vmovdqa(e.in_frame(step.dst + part * kPartLanes * static_cast<uint32_t>(sizeof(uint32_t))),
+              Xbyak::Ymm(static_cast<int>(part)));
+  }
+  if (predicate == kNone) return;
+  e.mov(e.dword[e.registers + static_cast<int>(predicate)], valid);
 }
 }  // namespace
 
@@ -93,8 +163,8 @@ void add_exchanges(Operations& all, Accesses accesses) {
   // The race detectors must record that lanes have synchronised.
   const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
   all.add_step(kRunOf<steps::shuffle>, [races](Emitter& e, const Step& step) {
-    if (races) return e.call(step, true);
-    shuffle(e, step);
+    if (races || (!e.is_avx512() && !is_fixed(e.code(), step))) return e.call(step, true);
+    e.is_avx512() ? shuffle(e, step) : shuffle_in_frame(e, step);
   });
 }
 

@@ -5,11 +5,8 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
-using Xbyak::Zmm;
 
 constexpr uint32_t kOne = 0x3f800000, kSign = 0x80000000, kMagnitude = 0x7fffffff;
-/// Modes of vrangeps, which treats -0 as less than +0.
-constexpr uint8_t kMinimum = 4, kMaximum = 5;
 
 /// Adds the step's rounding to the instruction just emitted, which must have 16 lanes and register
 /// operands only. The rounding mode is in the fourth byte of EVEX, in place of the vector length
@@ -26,10 +23,11 @@ void round_as(Emitter& e, const Step& step) {
 using FloatTernary = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&,
                                              const Xbyak::Operand&);
 
-/// Adds the forms with and without explicit rounding.
+/// Adds the form without explicit rounding, and the form with it if instructions of the target have
+/// a rounding mode of their own.
 void add_both(Operations& all, const std::string& key, const std::function<Emit(bool)>& emit) {
   all.add(key, emit(false));
-  all.add_rounded(key, emit(true));
+  if (all.target() == Target::Avx512) all.add_rounded(key, emit(true));
 }
 
 std::function<Emit(bool)> of_two(FloatTernary instruction) {
@@ -75,7 +73,7 @@ Emit inverse(bool rounds) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                   out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
-    const Zmm one = e.scratch(0);
+    const Vector one = e.scratch(0);
     e.vpbroadcastd(one, e.single(kOne));
     for (uint32_t i = 0; i < out.count; ++i) {
       e.vdivps(out.at[i], one, a.at[i]);
@@ -93,17 +91,18 @@ Emit with_bits(Ternary instruction, uint32_t bits) {
 }
 
 /// A number takes precedence over NaN.
-Emit extreme(uint8_t which) {
+using Extreme = void (Assembler::*)(const Vector&, const Vector&, const Vector&);
+Emit extreme(Extreme which) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                   b = e.read(step.src[1], RegisterClass::Narrow, Nan::Any),
                   out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
     for (uint32_t i = 0; i < out.count; ++i) {
-      e.vrangeps(out.at[i], a.at[i], b.at[i], which);
-      e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
-      e.vmovaps(out.at[i] | e.k7, b.at[i]);
-      e.vcmpps(e.k7, b.at[i], b.at[i], kUnordered);
-      e.vmovaps(out.at[i] | e.k7, a.at[i]);
+      (e.*which)(out.at[i], a.at[i], b.at[i]);
+      e.flag_floats(a.at[i], a.at[i], kUnordered);
+      e.take_flagged(out.at[i], b.at[i]);
+      e.flag_floats(b.at[i], b.at[i], kUnordered);
+      e.take_flagged(out.at[i], a.at[i]);
     }
   };
 }
@@ -112,8 +111,8 @@ Emit extreme(uint8_t which) {
 void saturate(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                 out = e.write(step.dst, RegisterClass::Narrow);
-  const Zmm zero = e.scratch(0);
-  e.vpxord(zero, zero, zero);
+  const Vector zero = e.scratch(0);
+  e.bit_xor(zero, zero, zero);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vmaxps(out.at[i], a.at[i], zero);
     e.vminps(out.at[i], out.at[i], e.splat(kOne));
@@ -128,10 +127,10 @@ void to_integer(Emitter& e, const Step& step) {
                 out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vcvttps2dq(out.at[i], a.at[i]);
-    e.vcmpps(e.k7, a.at[i], e.splat(kTwoTo31), kAtLeast);
-    e.vpbroadcastd(out.at[i] | e.k7, e.single(kGreatest));
-    e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
-    e.vpxord(out.at[i] | e.k7, out.at[i], out.at[i]);
+    e.flag_floats(a.at[i], e.splat(kTwoTo31), kAtLeast);
+    e.take_flagged(out.at[i], kGreatest);
+    e.flag_floats(a.at[i], a.at[i], kUnordered);
+    e.take_flagged(out.at[i], 0);
   }
 }
 
@@ -144,7 +143,7 @@ void add_conversions(Operations& all) {
   all.add("cvt.f32.u32", [](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                   out = e.write(step.dst, RegisterClass::Narrow);
-    for (uint32_t i = 0; i < out.count; ++i) e.vcvtudq2ps(out.at[i], a.at[i]);
+    for (uint32_t i = 0; i < out.count; ++i) e.unsigned_to_float(out.at[i], a.at[i]);
   });
   all.add("cvt.sat.f32.f32", saturate);
   all.add("cvt.rzi.s32.f32", to_integer);
@@ -159,10 +158,10 @@ void add_floats(Operations& all) {
   add_both(all, "fma.f32", fused);
   add_both(all, "sqrt.f32", root);
   add_both(all, "rcp.f32", inverse);
-  all.add("neg.f32", with_bits(&CodeGenerator::vpxord, kSign));
-  all.add("abs.f32", with_bits(&CodeGenerator::vpandd, kMagnitude));
-  all.add("min.f32", extreme(kMinimum));
-  all.add("max.f32", extreme(kMaximum));
+  all.add("neg.f32", with_bits(&Assembler::bit_xor, kSign));
+  all.add("abs.f32", with_bits(&Assembler::bit_and, kMagnitude));
+  all.add("min.f32", extreme(&Assembler::min_float));
+  all.add("max.f32", extreme(&Assembler::max_float));
   add_conversions(all);
 }
 

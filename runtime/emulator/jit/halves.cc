@@ -5,8 +5,6 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
-using Xbyak::Ymm;
-using Xbyak::Zmm;
 
 constexpr uint32_t kLow16 = 0xffff, kLow8 = 0xff, kNan16 = 0x7fff;
 constexpr uint32_t kBits = 32;
@@ -16,7 +14,7 @@ Emit cut(uint32_t mask, const Emit& emit) {
   return [=](Emitter& e, const Step& step) {
     emit(e, step);
     const Vectors out = e.read(step.dst, RegisterClass::Narrow);
-    for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], out.at[i], e.splat(mask));
+    for (uint32_t i = 0; i < out.count; ++i) e.bit_and(out.at[i], out.at[i], e.splat(mask));
   };
 }
 
@@ -24,7 +22,7 @@ Emit zero_extend(uint32_t mask) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                   out = e.write(step.dst, RegisterClass::Narrow);
-    for (uint32_t i = 0; i < out.count; ++i) e.vpandd(out.at[i], a.at[i], e.splat(mask));
+    for (uint32_t i = 0; i < out.count; ++i) e.bit_and(out.at[i], a.at[i], e.splat(mask));
   };
 }
 
@@ -46,13 +44,8 @@ Emit equal(bool wanted) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                   b = e.read(step.src[1], RegisterClass::Narrow);
     const Masks out = e.write_masks(step.dst);
-    for (uint32_t half = 0; half < 2; ++half) {
-      e.vpxord(e.scratch(0), a.at[half], b.at[half]);
-      if (wanted) {
-        e.vptestnmd(out.at[half], e.scratch(0), e.splat(kLow16));
-      } else {
-        e.vptestmd(out.at[half], e.scratch(0), e.splat(kLow16));
-      }
+    for (uint32_t i = 0; i < out.count; ++i) {
+      e.compare_low_words(out.at[i], a.at[i], b.at[i], wanted);
     }
   };
 }
@@ -64,8 +57,8 @@ Emit select() {
     const Masks chosen = e.read_masks(step.src[2]);
     const Vectors out = e.write(step.dst, RegisterClass::Narrow);
     for (uint32_t i = 0; i < out.count; ++i) {
-      e.vpblendmd(out.at[i] | chosen.at[i], b.at[i], a.at[i]);
-      e.vpandd(out.at[i], out.at[i], e.splat(kLow16));
+      e.select(out.at[i], chosen.at[i], a.at[i], b.at[i]);
+      e.bit_and(out.at[i], out.at[i], e.splat(kLow16));
     }
   };
 }
@@ -74,16 +67,14 @@ Emit select() {
 void invert(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                 out = e.write(step.dst, RegisterClass::Narrow);
-  for (uint32_t i = 0; i < out.count; ++i) e.vpandnd(out.at[i], a.at[i], e.splat(kLow16));
+  for (uint32_t i = 0; i < out.count; ++i) e.bit_and_not(out.at[i], a.at[i], e.splat(kLow16));
 }
 
 void from_half(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                 out = e.write(step.dst, RegisterClass::Narrow, Nan::Any);
-  const Ymm halves(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
-    e.vpmovdw(halves, a.at[i]);
-    e.vcvtph2ps(out.at[i], halves);
+    e.vcvtph2ps(out.at[i], e.pack_words(e.scratch(0), a.at[i]));
   }
 }
 
@@ -91,12 +82,12 @@ void from_half(Emitter& e, const Step& step) {
 void to_half(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                 out = e.write(step.dst, RegisterClass::Narrow);
-  const Ymm halves(e.scratch(0).getIdx());
+  const Vector halves = e.lower(e.scratch(0));
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vcvtps2ph(halves, a.at[i], 0);
     e.vpmovzxwd(out.at[i], halves);
-    e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
-    e.vpbroadcastd(out.at[i] | e.k7, e.single(kNan16));
+    e.flag_floats(a.at[i], a.at[i], kUnordered);
+    e.take_flagged(out.at[i], kNan16);
   }
 }
 
@@ -111,26 +102,30 @@ void to_bfloat(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow, Nan::Any),
                 out = e.write(step.dst, RegisterClass::Narrow);
   constexpr uint32_t kBelowHalf = 0x7fff;
-  const Zmm odd = e.scratch(0);
+  const Vector odd = e.scratch(0);
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpsrld(odd, a.at[i], 16);
-    e.vpandd(odd, odd, e.splat(1));
+    e.bit_and(odd, odd, e.splat(1));
     e.vpaddd(odd, odd, a.at[i]);
     e.vpaddd(odd, odd, e.splat(kBelowHalf));
     e.vpsrld(out.at[i], odd, 16);
-    e.vcmpps(e.k7, a.at[i], a.at[i], kUnordered);
-    e.vpbroadcastd(out.at[i] | e.k7, e.single(kNan16));
+    e.flag_floats(a.at[i], a.at[i], kUnordered);
+    e.take_flagged(out.at[i], kNan16);
   }
 }
 
-/// Selects bytes of two words by a selector. Only constant selectors without sign replication, as
-/// nearly all are.
+/// Nearly all selectors are constants without sign replication.
+bool has_plain_selector(const Code& code, const Step& step) {
+  constexpr uint32_t kSigns = 0x8888;
+  uint32_t selector = 0;
+  return constant_at(code, step.src[2], selector) && (selector & kSigns) == 0;
+}
+
+/// Selects bytes of two words by a selector.
 void permute_bytes(Emitter& e, const Step& step) {
   uint32_t selector = 0;
-  constexpr uint32_t kSigns = 0x8888, kBytes = 4, kNoByte = 0x80;
-  if (!constant_at(e.code(), step.src[2], selector) || (selector & kSigns) != 0) {
-    return e.call(step, false);
-  }
+  constexpr uint32_t kBytes = 4, kNoByte = 0x80;
+  constant_at(e.code(), step.src[2], selector);
   std::array<uint32_t, 16> of_first{}, of_second{};
   for (uint32_t lane = 0; lane < of_first.size(); ++lane) {
     for (uint32_t byte = 0; byte < kBytes; ++byte) {
@@ -146,7 +141,7 @@ void permute_bytes(Emitter& e, const Step& step) {
   for (uint32_t i = 0; i < out.count; ++i) {
     e.vpshufb(out.at[i], a.at[i], e.constant(of_first));
     e.vpshufb(e.scratch(0), b.at[i], e.constant(of_second));
-    e.vpord(out.at[i], out.at[i], e.scratch(0));
+    e.bit_or(out.at[i], out.at[i], e.scratch(0));
   }
 }
 
@@ -183,14 +178,14 @@ void add_halves(Operations& all) {
     all.add("setp.eq." + type, equal(true));
     all.add("setp.ne." + type, equal(false));
   }
-  of_words("and.b16", &CodeGenerator::vpandd);
-  of_words("or.b16", &CodeGenerator::vpord);
-  of_words("xor.b16", &CodeGenerator::vpxord);
+  of_words("and.b16", &Assembler::bit_and);
+  of_words("or.b16", &Assembler::bit_or);
+  of_words("xor.b16", &Assembler::bit_xor);
   of_words("shl.b16", &CodeGenerator::vpsllvd);
   all.add("not.b16", invert);
   all.add("mov.b16", zero_extend(kLow16));
   all.add("selp.b16", select());
-  all.add("prmt.b32", permute_bytes);
+  all.add("prmt.b32", permute_bytes, has_plain_selector);
   add_conversions(all);
 }
 

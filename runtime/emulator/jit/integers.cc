@@ -4,10 +4,6 @@
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
-using Xbyak::Zmm;
-
-/// Rows of vpternlogd's truth table in which the last operand is 0.
-constexpr uint8_t kNotLast = 0x55;
 
 /// Emits `mul` followed by `add`.
 Emit multiply_add(RegisterClass slot, Ternary multiply, Ternary add) {
@@ -28,7 +24,7 @@ Emit multiply_wide(bool is_signed, bool adds) {
                   b = e.read(step.src[1], RegisterClass::Narrow);
     const Vectors c = adds ? e.read(step.src[2], RegisterClass::Wide) : Vectors{};
     const Vectors out = e.write(step.dst, RegisterClass::Wide);
-    const Zmm left = e.scratch(0), right = e.scratch(1);
+    const Vector left = e.scratch(0), right = e.scratch(1);
     for (uint32_t i = 0; i < out.count; ++i) {
       widen(e, left, a, i, is_signed);
       widen(e, right, b, i, is_signed);
@@ -58,15 +54,15 @@ Emit shift_wide(Ternary shift) {
 Emit invert(RegisterClass slot) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], slot), out = e.write(step.dst, slot);
-    for (uint32_t i = 0; i < out.count; ++i) e.vpternlogd(out.at[i], a.at[i], a.at[i], kNotLast);
+    for (uint32_t i = 0; i < out.count; ++i) e.bit_not(out.at[i], a.at[i]);
   };
 }
 
 Emit negate(RegisterClass slot, Ternary subtract) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], slot), out = e.write(step.dst, slot);
-    const Zmm zero = e.scratch(0);
-    e.vpxord(zero, zero, zero);
+    const Vector zero = e.scratch(0);
+    e.bit_xor(zero, zero, zero);
     for (uint32_t i = 0; i < out.count; ++i) (e.*subtract)(out.at[i], zero, a.at[i]);
   };
 }
@@ -74,7 +70,7 @@ Emit negate(RegisterClass slot, Ternary subtract) {
 Emit move(RegisterClass slot) {
   return [=](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], slot), out = e.write(step.dst, slot);
-    for (uint32_t i = 0; i < out.count; ++i) e.vmovdqa64(out.at[i], a.at[i]);
+    for (uint32_t i = 0; i < out.count; ++i) e.copy(out.at[i], a.at[i]);
   };
 }
 
@@ -89,25 +85,26 @@ Emit extend(bool is_signed) {
 void truncate(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Wide),
                 out = e.write(step.dst, RegisterClass::Narrow);
-  const Xbyak::Ymm upper(e.scratch(0).getIdx());
   for (uint32_t i = 0; i < out.count; ++i) {
-    e.vpmovqd(upper, a.at[2 * i + 1]);
-    e.vpmovqd(Xbyak::Ymm(out.at[i].getIdx()), a.at[2 * i]);
-    e.vinserti64x4(out.at[i], out.at[i], upper, 1);
+    e.truncate(out.at[i], a.at[2 * i], a.at[2 * i + 1]);
   }
 }
 
-/// PTX numbers the rows of the truth table as x86 does. The table is nearly always a constant.
+/// The truth table is nearly always a constant.
+bool has_constant_table(const Code& code, const Step& step) {
+  uint32_t table = 0;
+  return constant_at(code, step.src[3], table);
+}
+
 void any_logic(Emitter& e, const Step& step) {
   uint32_t table = 0;
-  if (!constant_at(e.code(), step.src[3], table)) return e.call(step, false);
+  constant_at(e.code(), step.src[3], table);
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                 b = e.read(step.src[1], RegisterClass::Narrow),
                 c = e.read(step.src[2], RegisterClass::Narrow),
                 out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
-    e.vmovdqa64(out.at[i], a.at[i]);
-    e.vpternlogd(out.at[i], b.at[i], c.at[i], static_cast<uint8_t>(table));
+    e.bit_table(out.at[i], a.at[i], b.at[i], c.at[i], static_cast<uint8_t>(table));
   }
 }
 
@@ -120,11 +117,11 @@ void add_arithmetic(Operations& all) {
     all.add("sub." + narrow, lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpsubd));
     all.add("sub." + wide, lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpsubq));
     all.add("mul.lo." + narrow, lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpmulld));
-    all.add("mul.lo." + wide, lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmullq));
+    all.add("mul.lo." + wide, lane_by_lane(RegisterClass::Wide, &Assembler::multiply64));
     all.add("mad.lo." + narrow,
             multiply_add(RegisterClass::Narrow, &CodeGenerator::vpmulld, &CodeGenerator::vpaddd));
     all.add("mad.lo." + wide,
-            multiply_add(RegisterClass::Wide, &CodeGenerator::vpmullq, &CodeGenerator::vpaddq));
+            multiply_add(RegisterClass::Wide, &Assembler::multiply64, &CodeGenerator::vpaddq));
     all.add("mul.wide." + narrow, multiply_wide(is_signed, false));
     all.add("mad.wide." + narrow, multiply_wide(is_signed, true));
   }
@@ -132,10 +129,10 @@ void add_arithmetic(Operations& all) {
   all.add("max.s32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpmaxsd));
   all.add("min.u32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpminud));
   all.add("max.u32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpmaxud));
-  all.add("min.s64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpminsq));
-  all.add("max.s64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmaxsq));
-  all.add("min.u64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpminuq));
-  all.add("max.u64", lane_by_lane(RegisterClass::Wide, &CodeGenerator::vpmaxuq));
+  all.add("min.s64", lane_by_lane(RegisterClass::Wide, &Assembler::min_s64));
+  all.add("max.s64", lane_by_lane(RegisterClass::Wide, &Assembler::max_s64));
+  all.add("min.u64", lane_by_lane(RegisterClass::Wide, &Assembler::min_u64));
+  all.add("max.u64", lane_by_lane(RegisterClass::Wide, &Assembler::max_u64));
   all.add("neg.s32", negate(RegisterClass::Narrow, &CodeGenerator::vpsubd));
   all.add("neg.s64", negate(RegisterClass::Wide, &CodeGenerator::vpsubq));
   all.add("abs.s32", [](Emitter& e, const Step& step) {
@@ -149,9 +146,9 @@ void add_bits(Operations& all) {
   for (const auto& [type, slot] :
        {std::pair("b32", RegisterClass::Narrow), std::pair("b64", RegisterClass::Wide)}) {
     const std::string suffix = std::string(".") + type;
-    all.add("and" + suffix, lane_by_lane(slot, &CodeGenerator::vpandd));
-    all.add("or" + suffix, lane_by_lane(slot, &CodeGenerator::vpord));
-    all.add("xor" + suffix, lane_by_lane(slot, &CodeGenerator::vpxord));
+    all.add("and" + suffix, lane_by_lane(slot, &Assembler::bit_and));
+    all.add("or" + suffix, lane_by_lane(slot, &Assembler::bit_or));
+    all.add("xor" + suffix, lane_by_lane(slot, &Assembler::bit_xor));
     all.add("not" + suffix, invert(slot));
     all.add("mov" + suffix, move(slot));
   }
@@ -163,8 +160,8 @@ void add_bits(Operations& all) {
     all.add(std::string("shr.") + type + "64", shift_wide(&CodeGenerator::vpsrlvq));
   }
   all.add("shr.s32", lane_by_lane(RegisterClass::Narrow, &CodeGenerator::vpsravd));
-  all.add("shr.s64", shift_wide(&CodeGenerator::vpsravq));
-  all.add("lop3.b32", any_logic);
+  all.add("shr.s64", shift_wide(&Assembler::shift_signed64));
+  all.add("lop3.b32", any_logic, has_constant_table);
 }
 
 void add_conversions(Operations& all) {

@@ -1,44 +1,58 @@
 #include "runtime/emulator/jit/operations.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace gpuemu::emulator {
 
-void Operations::add(const std::string& key, Emit emit) {
+void Operations::add(const std::string& key, Emit emit, Suits suits) {
   const auto found = handlers().find(key);
-  if (found != handlers().end()) by_handler_[found->second.run] = std::move(emit);
+  if (found == handlers().end()) return;
+  by_handler_[found->second.run] = {.emit = std::move(emit), .suits = suits};
 }
 
 void Operations::add_rounded(const std::string& key, Emit emit) {
   const auto found = handlers().find(key);
-  if (found != handlers().end() && found->second.rounded != nullptr) {
-    by_handler_[found->second.rounded] = std::move(emit);
-  }
+  if (found == handlers().end() || found->second.rounded == nullptr) return;
+  by_handler_[found->second.rounded] = {.emit = std::move(emit)};
 }
 
-const Emit* Operations::find(Handler handler) const {
-  const auto found = by_handler_.find(handler);
-  return found == by_handler_.end() ? nullptr : &found->second;
+void Operations::add_whole(const std::string& key, Emit emit, Suits suits) {
+  const auto found = handlers().find(key);
+  if (found != handlers().end()) add_step(found->second.run, std::move(emit), suits);
 }
 
-const Operations& operations(Accesses accesses) {
-  const auto made = [](Accesses of) {
-    Operations all;
+void Operations::add_step(Handler step, Emit emit, Suits suits) {
+  by_handler_[step] = {.emit = std::move(emit), .suits = suits, .is_lane_by_lane = false};
+}
+
+const Operation* Operations::find(const Code& code, const Step& step) const {
+  const auto found = by_handler_.find(step.run);
+  if (found == by_handler_.end()) return nullptr;
+  const Operation& operation = found->second;
+  return operation.suits == nullptr || operation.suits(code, step) ? &operation : nullptr;
+}
+
+const Operations& operations(Target target, Accesses accesses) {
+  const auto made = [](Target of, Accesses with) {
+    Operations all(of);
     add_integers(all);
     add_comparisons(all);
     add_floats(all);
     add_doubles(all);
     add_halves(all);
-    add_accesses(all, of);
-    add_exchanges(all, of);
+    add_accesses(all, with);
+    add_exchanges(all, with);
     return all;
   };
-  static const std::array<Operations, kAccesses> kAll = [&] {
-    std::array<Operations, kAccesses> all;
-    for (Accesses of = 0; of < kAccesses; ++of) all[of] = made(of);
+  static const std::vector<Operations> kAll = [&] {
+    std::vector<Operations> all;
+    for (const Target of : {Target::Avx2, Target::Avx512}) {
+      for (Accesses with = 0; with < kAccesses; ++with) all.push_back(made(of, with));
+    }
     return all;
   }();
-  return kAll[accesses];
+  return kAll[static_cast<size_t>(target) * kAccesses + accesses];
 }
 
 Emit lane_by_lane(RegisterClass slot, Ternary instruction) {
@@ -49,18 +63,8 @@ Emit lane_by_lane(RegisterClass slot, Ternary instruction) {
   };
 }
 
-void widen(Emitter& e, const Xbyak::Zmm& out, const Vectors& narrow, uint32_t index,
-           bool is_signed) {
-  Xbyak::Ymm half(narrow.at[index / 2].getIdx());
-  if (index % 2 != 0) {
-    half = Xbyak::Ymm(out.getIdx());
-    e.vextracti64x4(half, narrow.at[index / 2], 1);
-  }
-  if (is_signed) {
-    e.vpmovsxdq(out, half);
-  } else {
-    e.vpmovzxdq(out, half);
-  }
+void widen(Emitter& e, const Vector& out, const Vectors& narrow, uint32_t index, bool is_signed) {
+  e.widen(out, narrow.at[index / 2], index % 2 != 0, is_signed);
 }
 
 bool constant_at(const Code& code, uint32_t offset, uint32_t& value) {

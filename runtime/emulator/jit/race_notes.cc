@@ -4,7 +4,6 @@
 
 namespace gpuemu::emulator {
 namespace {
-using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 
 /// Predicates of vpcmpd and similar instructions.
@@ -26,7 +25,7 @@ class Routine {
   explicit Routine(Emitter& e) : e_(e) { e_.mov(e_.rcx, on_stack(Emitter::kRacesAt)); }
 
   void note_row_load() {
-    const Zmm lanes = e_.scratch(0), tags = e_.scratch(1), own = e_.scratch(2);
+    const Vector lanes = e_.scratch(0), tags = e_.scratch(1), own = e_.scratch(2);
     leave_if_current(RaceField::Write, e_.k7);
     e_.mov(e_.r11, of(RaceField::Read));
     e_.vmovdqu32(tags, at(e_.r11));
@@ -50,7 +49,7 @@ class Routine {
   }
 
   void note_row_store() {
-    const Zmm lanes = e_.scratch(0);
+    const Vector lanes = e_.scratch(0);
     leave_if_current(RaceField::Write, e_.k7);
     leave_if_current(RaceField::Read, e_.k7);
     self(e_.edx);
@@ -128,12 +127,12 @@ class Routine {
     e_.mov(to.cvt64(), on_stack(Emitter::kLaneEventAt));
     e_.mov(to, e_.dword[to.cvt64()]);
   }
-  void compare_with_epoch(const Xbyak::Opmask& to, const Zmm& tags) {
+  void compare_with_epoch(const Xbyak::Opmask& to, const Vector& tags) {
     e_.vpsubd(tags, tags, spread(offsetof(RaceTags, epoch)));
     e_.vpcmpud(to, tags, e_.splat(kTagsOfEpoch), kLess);
   }
   void leave_if_current(RaceField field, const Xbyak::Opmask& some) {
-    const Zmm tags = e_.scratch(1);
+    const Vector tags = e_.scratch(1);
     e_.mov(e_.rdx, of(field));
     e_.vmovdqu32(tags, at(e_.rdx));
     compare_with_epoch(some, tags);
@@ -141,7 +140,7 @@ class Routine {
     e_.jnz(out_, kNear);
   }
   void put(RaceField field, const Xbyak::Reg32& value) {
-    const Zmm all = e_.scratch(1);
+    const Vector all = e_.scratch(1);
     e_.vpbroadcastd(all, value);
     e_.mov(e_.r11, of(field));
     e_.vmovdqu32(at(e_.r11), all);
@@ -151,7 +150,7 @@ class Routine {
     e_.mov(word(e_.r11), value);
   }
   /// Merges lanes that read whole words at the same event with those that read now.
-  void join_lanes(const Zmm& lanes, const Zmm& now, const Zmm& notes) {
+  void join_lanes(const Vector& lanes, const Vector& now, const Vector& notes) {
     event(e_.edx);
     e_.vpbroadcastd(now, e_.edx);
     e_.mov(e_.rdx, of(RaceField::ReadEvent));
@@ -199,7 +198,7 @@ std::array<uint32_t, 16> lanes_of(uint32_t half, uint32_t first, uint32_t words)
 /// Jumps if a load would change the history of a vector of words. It does not if several warps read
 /// all of them in this epoch and none wrote them.
 void look_at_row(Emitter& e, int from, const Xbyak::Label& changes) {
-  const Zmm tags = e.scratch(0);
+  const Vector tags = e.scratch(0);
   e.mov(e.rdx, e.ptr[e.rcx + beyond(RaceField::Read)]);
   e.vmovdqu32(tags, e.ptr[e.rax + e.rdx + from]);
   e.vpcmpd(e.k7, tags, e.ptr_b[e.rcx + static_cast<int>(offsetof(RaceTags, many))], kNotEqual);

@@ -41,7 +41,7 @@ class VectorMover {
       if (second && unit == half) e_.mov(e_.rax, on_stack(e_, looked_, kSecondAt));
       at_ = offset_ + static_cast<int>((second ? unit - half : unit) * count * kVectorBytes);
       std::array<Zmm, kElementsMax> own;
-      for (uint32_t i = 0; i < count; ++i) own[i] = elements[i].at[unit];
+      for (uint32_t i = 0; i < count; ++i) own[i] = zmm(elements[i].at[unit]);
       if (count == 2) {
         access_.is_store ? join_two(own) : part_two(own);
       } else {
@@ -69,7 +69,7 @@ class VectorMover {
     for (uint32_t element = 0; element < 2; ++element) {
       const auto number = [&](uint32_t lane) { return 2 * lane + element; };
       e_.vmovdqa64(out[element], e_.constant(is_wide() ? double_words(number) : words(number)));
-      pick(out[element], e_.scratch(0), row(1));
+      pick(out[element], zmm(e_.scratch(0)), row(1));
     }
   }
   void join_two(const std::array<Zmm, kElementsMax>& in) {
@@ -78,7 +78,7 @@ class VectorMover {
       const auto number = [&](uint32_t at) {
         return at / 2 + part * lanes / 2 + (at % 2 != 0 ? lanes : 0);
       };
-      const Zmm joined = e_.scratch(part);
+      const Zmm joined = zmm(e_.scratch(part));
       e_.vmovdqa64(joined, e_.constant(is_wide() ? double_words(number) : words(number)));
       pick(joined, in[0], in[1]);
       e_.vmovdqu64(row(part), joined);
@@ -87,7 +87,7 @@ class VectorMover {
 
   /// Splits vectors with two elements of eight lanes in two halves, then those with 16 lanes each.
   void part_four(const std::array<Zmm, kElementsMax>& out) {
-    const Zmm low = e_.scratch(0), high = e_.scratch(1), first = e_.scratch(2);
+    const Zmm low = zmm(e_.scratch(0)), high = zmm(e_.scratch(1)), first = zmm(e_.scratch(2));
     for (uint32_t element = 0; element < kElementsMax; element += 2) {
       const Words numbers =
           words([&](uint32_t at) { return kElementsMax * (at % 8) + element + at / 8; });
@@ -102,7 +102,7 @@ class VectorMover {
   }
   /// Joins pairs for eight lanes first, then groups of four for four lanes.
   void join_four(const std::array<Zmm, kElementsMax>& in) {
-    const Zmm first = e_.scratch(0), second = e_.scratch(1), joined = e_.scratch(2);
+    const Zmm first = zmm(e_.scratch(0)), second = zmm(e_.scratch(1)), joined = zmm(e_.scratch(2));
     for (uint32_t eight = 0; eight < 2; ++eight) {
       const Words pairs =
           words([&](uint32_t at) { return at / 2 + 8 * eight + (at % 2 != 0 ? 16 : 0); });
