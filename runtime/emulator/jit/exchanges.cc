@@ -114,6 +114,96 @@ std::pair<uint32_t, bool> source_of(ShuffleKind kind, uint32_t lane, uint32_t na
   return {lane, false};
 }
 
+constexpr uint32_t kPartBytes = kPartLanes * sizeof(uint32_t);
+Xbyak::Address part_at(Emitter& e, uint32_t offset, uint32_t part) {
+  return e.in_frame(offset + part * kPartBytes);
+}
+
+/// Jumps to `others` unless every lane's member mask names all lanes.
+void expect_all_in_frame(Emitter& e, uint32_t members, const Xbyak::Label& others) {
+  e.vmovdqa(e.ymm0, part_at(e, members, 0));
+  for (uint32_t part = 1; part < kParts; ++part) {
+    e.vpand(e.ymm0, e.ymm0, part_at(e, members, part));
+  }
+  e.vptest(e.ymm0, e.splat(kNone));
+  e.jnc(others, Xbyak::CodeGenerator::T_NEAR);
+}
+
+/// Computes the source lanes of a part into ymm4. The sign of ymm5: the lanes that read from
+/// themselves because their source is out of range.
+void find_sources_in_frame(Emitter& e, ShuffleKind kind, uint32_t named, uint32_t part) {
+  const Xbyak::Ymm from = e.ymm4, missing = e.ymm5;
+  const Xbyak::Address lanes = e.constant(words_of(part, [](uint32_t lane) { return lane; }));
+  e.vmovdqa(from, part_at(e, named, part));
+  switch (kind) {
+    case ShuffleKind::Bfly:
+      return e.vpxor(from, from, lanes);
+    case ShuffleKind::Idx:
+      return;
+    case ShuffleKind::Down:
+      e.vpand(from, from, e.splat(kLast));
+      e.vpaddd(from, from, lanes);
+      e.vpcmpgtd(missing, from, e.splat(kLast));
+      break;
+    case ShuffleKind::Up:
+      e.vpand(from, from, e.splat(kLast));
+      e.vmovdqa(missing, lanes);
+      e.vpsubd(from, missing, from);
+      e.vmovdqa(missing, from);
+      break;
+  }
+  e.vblendvps(from, from, lanes, missing);
+}
+
+/// Looks words up in all four parts, and selects by the upper bits of the lane.
+void look_up_in_parts(Emitter& e, const Xbyak::Ymm& out) {
+  constexpr uint8_t kFourthBit = 28, kFifthBit = 27;  ///< Shifts to the sign.
+  const Xbyak::Ymm from = e.ymm4, odd = e.ymm5, upper = e.ymm6, low = e.ymm7, high = e.ymm8,
+                   other = e.ymm9;
+  e.vpslld(odd, from, kFourthBit);
+  e.vpslld(upper, from, kFifthBit);
+  e.vpermd(low, from, e.ymm0);
+  e.vpermd(other, from, e.ymm1);
+  e.vblendvps(low, low, other, odd);
+  e.vpermd(high, from, e.ymm2);
+  e.vpermd(other, from, e.ymm3);
+  e.vblendvps(high, high, other, odd);
+  e.vblendvps(out, low, high, upper);
+}
+
+/// For AVX2: the operand that names lanes is in a register.
+void shuffle_by_register(Emitter& e, const Step& step) {
+  const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
+  const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
+  uint32_t members = 0;
+  auto done = std::make_shared<Xbyak::Label>();
+  if (!constant_at(e.code(), step.src[3], members)) {
+    expect_all_in_frame(e, step.src[3], e.by_handler(done));
+  }
+  for (uint32_t part = 0; part < kParts; ++part) {
+    e.vmovdqa(Xbyak::Ymm(static_cast<int>(part)), part_at(e, step.src[0], part));
+  }
+  e.xor_(e.ecx, e.ecx);
+  constexpr uint32_t kFirstOut = 10;
+  for (uint32_t part = 0; part < kParts; ++part) {
+    find_sources_in_frame(e, kind, step.src[1], part);
+    if (may_miss && predicate != kNone) {
+      e.vmovmskps(e.eax, e.ymm5);
+      e.shl(e.eax, static_cast<int>(part * kPartLanes));
+      e.or_(e.ecx, e.eax);
+    }
+    look_up_in_parts(e, Xbyak::Ymm(static_cast<int>(kFirstOut + part)));
+  }
+  for (uint32_t part = 0; part < kParts; ++part) {
+    e.vmovdqa(part_at(e, step.dst, part), Xbyak::Ymm(static_cast<int>(kFirstOut + part)));
+  }
+  if (predicate != kNone) {
+    e.not_(e.ecx);
+    e.mov(e.dword[e.registers + static_cast<int>(predicate)], e.ecx);
+  }
+  e.L(*done);
+}
+
 /// A part takes its words from at most two others.
 void shuffle_in_frame(Emitter& e, const Step& step) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
@@ -135,15 +225,13 @@ void shuffle_in_frame(Emitter& e, const Step& step) {
         taken = static_cast<uint8_t>(taken | (takes ? 1u : 0u) << i);
       }
       if (taken == 0) continue;
-      const int at = static_cast<int>(source * kPartLanes * sizeof(uint32_t));
-      e.vpermd(first ? out : other, numbers, e.in_frame(step.src[0] + static_cast<uint32_t>(at)));
+      e.vpermd(first ? out : other, numbers, part_at(e, step.src[0], source));
       if (!first) e.vpblendd(out, out, other, taken);
       first = false;
     }
   }
   for (uint32_t part = 0; part < kParts; ++part) {
-    e.vmovdqa(e.in_frame(step.dst + part * kPartLanes * static_cast<uint32_t>(sizeof(uint32_t))),
-              Xbyak::Ymm(static_cast<int>(part)));
+    e.vmovdqa(part_at(e, step.dst, part), Xbyak::Ymm(static_cast<int>(part)));
   }
   if (predicate == kNone) return;
   e.mov(e.dword[e.registers + static_cast<int>(predicate)], valid);
@@ -163,8 +251,9 @@ void add_exchanges(Operations& all, Accesses accesses) {
   // The race detectors must record that lanes have synchronised.
   const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
   all.add_step(kRunOf<steps::shuffle>, [races](Emitter& e, const Step& step) {
-    if (races || (!e.is_avx512() && !is_fixed(e.code(), step))) return e.call(step, true);
-    e.is_avx512() ? shuffle(e, step) : shuffle_in_frame(e, step);
+    if (races) return e.call(step, true);
+    if (e.is_avx512()) return shuffle(e, step);
+    is_fixed(e.code(), step) ? shuffle_in_frame(e, step) : shuffle_by_register(e, step);
   });
 }
 
