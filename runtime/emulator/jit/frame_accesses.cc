@@ -247,7 +247,7 @@ bool has_code(const Emitter& e, const Step& step, const Access& access) {
   const bool several = access.element == sizeof(uint32_t)   ? count == 2 || count == kElementsMax
                        : access.element == sizeof(uint64_t) ? count == 2
                                                             : false;
-  if (!is_usual(step, access) || (access.is_shared && access.race)) return false;
+  if (!is_usual(step, access)) return false;
   if (count != 1 && !several) return false;
   for (uint32_t i = 0; i < count; ++i) {
     const uint32_t at = e.code().lists[first + i];
