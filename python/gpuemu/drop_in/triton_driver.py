@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from gpuemu.drop_in import triton_stages
+from gpuemu.drop_in import triton_registers, triton_stages
 import gpuemu.torch.notes as notes
 
 AUTOTUNE = "GPUEMU_RUN_AUTOTUNE"  # "all" runs every configuration instead of stopping at the first that fits.
@@ -27,6 +27,7 @@ def prepare(triton: ModuleType) -> None:
     if not hasattr(type(runtime), "add_stages_inspection_hook"):
         raise ImportError(f"gpuemu: Triton {triton.__version__} has no hook for the stages of its compiler; install triton 3.5 or later")
     runtime.add_stages_inspection_hook = triton_stages.add_stages
+    triton_registers.prepare()
     triton.runtime.driver.set_active(_Later(_make_driver))
 
 

@@ -21,8 +21,10 @@ def softmax(x):
     device = triton.runtime.driver.active.utils.get_device_properties(DEVICE.index)
     compiled = softmax_kernel.warmup(out, x, out.stride(0), x.stride(0), rows, columns, BLOCK=block, num_stages=4, num_warps=8, grid=(1,))
     compiled._init_handles()
-    assert compiled.n_regs >= 0 and compiled.metadata.shared < device["max_shared_mem"]
-    programs = min(rows, device["multiprocessor_count"], 8)
+    resident = device["max_num_regs"] // (compiled.n_regs * compiled.metadata.num_warps * 32)
+    resident = min(resident, device["max_shared_mem"] // max(compiled.metadata.shared, 1))
+    assert resident > 0 and compiled.n_spills == 0, (compiled.n_regs, compiled.n_spills)
+    programs = min(rows, device["multiprocessor_count"] * resident, 8)
     softmax_kernel[(programs, 1, 1)](out, x, out.stride(0), x.stride(0), rows, columns, block, 4, num_warps=8)
     return out
 
