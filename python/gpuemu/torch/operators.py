@@ -92,8 +92,8 @@ class Call:
         self.check_devices()
         for cuda in self.read if self.plan.reads else ():
             driver().reads(self.op._schema.name, cuda)
-        if self.plan.generator and named.get("generator") is None and not any(isinstance(one, torch.Generator) for one in given):
-            named["generator"] = generators.default(self.target)
+        if self.plan.generator:
+            generators.position(self.generator(given, named))
         with torch.no_grad(), generators.borrowed(self.target) if self.plan.seeded else contextlib.nullcontext():
             made = self.kernel(*given, **named)
         for cpu, cuda in self.resized:
@@ -102,6 +102,14 @@ class Call:
         for one in self.written:
             wrote(one)
         return self.given_back(made)
+
+    def generator(self, given: list[Any], named: dict[str, Any]) -> torch.Generator:
+        """Returns the generator among the arguments; if there is none, adds that of the device."""
+        for one in (*given, *named.values()):
+            if isinstance(one, torch.Generator):
+                return one
+        named["generator"] = generators.default(self.target)
+        return generators.default(self.target)
 
     @property
     def target(self) -> int:
@@ -232,6 +240,12 @@ def resize(tensor: torch.Tensor, size: Any, *, memory_format: Any = None) -> tor
     return made
 
 
+def _no(*_: Any, **__: Any) -> bool:
+    return False
+
+
+# Questions that have an answer only in a build of torch for GPUs: whether a library takes a call.
+_QUESTIONS = ("_use_cudnn_ctc_loss", "_use_cudnn_ctc_loss.Tensor", "_use_miopen_ctc_loss", "_use_miopen_ctc_loss.Tensor")
 _LAYOUTS = {"resize_": resize, "set_.source_Storage": set_storage, "set_.source_Storage_storage_offset": set_storage, "set_.source_Tensor": set_tensor}
 
 
@@ -270,6 +284,9 @@ def register() -> list[torch.library.Library]:
                 aten.impl(short, functools.partial(_run_fused, op, kernel), KEY)
         for short, own in _LAYOUTS.items():
             aten.impl(short, own, KEY)
+        for short in _QUESTIONS:
+            if _operator(short) is not None:
+                aten.impl(short, _no, KEY)
     return [everything, aten]
 
 

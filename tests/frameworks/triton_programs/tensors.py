@@ -1,6 +1,7 @@
 """Tensors on cuda as a GPU has them. Prints the cases that fail."""
 import copy
 import io
+import pickle
 
 import torch
 import torch.multiprocessing.reductions
@@ -77,6 +78,36 @@ def random_numbers():
     assert torch.Generator().device.type == "cpu" and torch.randperm(4, generator=torch.Generator().manual_seed(1)).device.type == "cpu"
     again = one.clone_state()
     assert torch.equal(torch.rand(2, device="cuda", generator=one), torch.rand(2, device="cuda", generator=again))
+
+
+@case
+def the_state_of_a_generator_is_seed_and_offset():
+    one = torch.Generator("cuda").manual_seed(7)
+    assert one.get_state().numel() == 16 and one.get_state().view(torch.int64).tolist() == [7, 0] and one.get_offset() == 0
+    torch.rand(3, device="cuda", generator=one)
+    state = one.get_state()
+    assert state.view(torch.int64)[0] == 7 and state.view(torch.int64)[1] > 0
+    drawn = [torch.randn(5, device="cuda", generator=one) for _ in range(2)]
+    one.set_state(state)
+    assert all(torch.equal(first, torch.randn(5, device="cuda", generator=one)) for first in drawn) and not torch.equal(*drawn)
+    state.view(torch.int64)[1] += 40  # As a library does that draws numbers in kernels of its own.
+    one.set_state(state)
+    assert one.get_offset() == state.view(torch.int64)[1] and one.initial_seed() == 7
+    again = pickle.loads(pickle.dumps(one))
+    assert again.device == one.device and torch.equal(again.get_state(), one.get_state())
+    one.set_offset(8)
+    assert one.get_state().view(torch.int64).tolist() == [7, 8]
+    refusal(RuntimeError, "multiple of 4", lambda: one.set_offset(3))
+    refusal(RuntimeError, "wrong size", lambda: one.set_state(torch.get_rng_state()))
+    refusal(RuntimeError, "Expected a 'cuda' device type for generator but found 'cpu'", lambda: torch.rand(3, device="cuda", generator=torch.Generator()))
+    kept = torch.cuda.get_rng_state()
+    assert kept.numel() == 16 and kept.device.type == "cpu"
+    first = torch.nn.functional.dropout(x, 0.5)
+    torch.cuda.set_rng_state(kept)
+    assert torch.equal(first, torch.nn.functional.dropout(x, 0.5)), "operators that take no generator go on with that of the device"
+    with torch.random.fork_rng(devices=[0]):
+        inside = torch.rand(4, device="cuda")
+    assert torch.equal(inside, torch.rand(4, device="cuda"))
 
 
 @case
