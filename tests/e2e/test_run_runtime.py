@@ -208,6 +208,35 @@ def test_an_error_that_nobody_reads_before_the_next_launch_fails_is_found_and_on
     assert report["findings"] == []
 
 
+REFUSED = """
+__global__ void one(int* x) { *x = 1; }
+int main() {
+  int* x;
+  cudaMalloc(&x, sizeof *x);
+  void* arguments[] = {&x};
+  cudaLaunchConfig_t wide = {}, unknown = {};
+  wide.gridDim = 1, wide.blockDim = 2048, unknown.gridDim = 1, unknown.blockDim = 1;
+  const cudaError_t codes[] = {
+      cudaLaunchKernel((const void*)one, 1, 2048, arguments, 0, 0), cudaLaunchKernel((const void*)one, 0, 32, arguments, 0, 0),
+      cudaLaunchKernel((const void*)one, 1, 32, arguments, 1 << 20, 0), cudaLaunchKernel((const void*)one, 1, 32, arguments, size_t{1} << 32, 0),
+      cudaLaunchKernel((const void*)main, 1, 32, arguments, 0, 0), cudaLaunchKernelExC(&wide, (const void*)one, arguments),
+      cudaLaunchKernelExC(&unknown, (const void*)main, arguments), cudaLaunchKernelExC(nullptr, (const void*)one, arguments),
+      cudaLaunchCooperativeKernel((const void*)one, 1000000, 32, arguments, 0, 0)};
+  for (const cudaError_t code : codes) if (code == cudaSuccess) return 1;
+  one<<<1, 1>>>(x);
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+def test_every_launch_that_is_refused_is_counted_whatever_refuses_it(tmp_path):
+    (tmp_path / "refused.cu").write_text(REFUSED)
+    subprocess.run([GPUEMU, "nvcc", "-g", "-o", tmp_path / "refused", tmp_path / "refused.cu"], check=True, timeout=120)
+    done, report = report_of(tmp_path / "refused", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [(one["launches"], one["rejected"]) for one in report["processes"]] == [(1, 9)], "six by the driver, three by the runtime library"
+
+
 def test_our_runtime_wins_over_one_that_the_program_names(tmp_path):
     nvidia = pathlib.Path(cuda_tool("nvcc")).resolve().parent.parent
     folders = [one.parent for one in nvidia.glob("**/libcudart.so.13")] or [pathlib.Path("/usr/local/cuda/lib64")]

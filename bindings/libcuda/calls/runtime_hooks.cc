@@ -40,10 +40,15 @@ void unchecked_launch(void* site, const char* entry, const char* reason) {
   }
 }
 
+void launch_rejected() {
+  if (Process* const driver = process()) driver->recorder.launch_rejected();
+}
+
 void unsupported(const char* call) { (void)unsupported_call(call); }
 
-constexpr RuntimeHooks kDoor{
-    begin, end, note_site, launch_from, free_site, unchecked_launch, unsupported, add_object};
+constexpr RuntimeHooks kDoor{begin,           end,         note_site,
+                             launch_from,     free_site,   unchecked_launch,
+                             launch_rejected, unsupported, add_object};
 
 }  // namespace
 }  // namespace gpuemu::libcuda

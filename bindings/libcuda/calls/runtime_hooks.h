@@ -20,6 +20,8 @@ struct RuntimeHooks {
   void (*free_site)(void* site);
   /// Reports that the error of a launch was never read. `reason` is the error's text.
   void (*unchecked_launch)(void* site, const char* entry, const char* reason);
+  /// Counts a launch that failed before the driver was asked for it.
+  void (*launch_rejected)();
   /// Answers a function that is not implemented: a line on stderr the first time, and a count in
   /// the report.
   void (*unsupported)(const char* call);

@@ -46,10 +46,16 @@ int error_of_launch(int code, const Extent3& grid, const Extent3& block) {
   return has_own ? static_cast<int>(cudaErrorInvalidConfiguration) : code;
 }
 
+/// Counts a launch that never reaches the driver, whose own failures are counted there.
+int reject(int code) {
+  hooks().launch_rejected();
+  return code;
+}
+
 int launch_found(const FoundKernel& found, const Launch& what, void** arguments) {
-  if (found.code != cudaSuccess) return found.code;
-  if (what.shared_bytes > std::numeric_limits<unsigned>::max()) return cudaErrorInvalidValue;
-  const auto shared = static_cast<unsigned>(what.shared_bytes);
+  if (found.code != cudaSuccess) return reject(found.code);
+  constexpr size_t kMost = std::numeric_limits<unsigned>::max();  // More than any device has.
+  const auto shared = static_cast<unsigned>(std::min(what.shared_bytes, kMost));
   auto* const function = reinterpret_cast<Function>(found.kernel);
   const auto& [grid, block] = std::pair(what.grid, what.block);
   const int code = what.is_cooperative
@@ -62,7 +68,6 @@ int launch_found(const FoundKernel& found, const Launch& what, void** arguments)
 
 /// Launches the kernel. Remembers the failure of a launch statement, because the program does not
 /// get its code.
-/// program.
 int launch(const void* kernel, const Launch& what, void** arguments,
            const char* call = __builtin_FUNCTION()) {
   void* const site = take_site();
@@ -149,9 +154,9 @@ GPUEMU_RUNTIME_API int cudaLaunchKernelExC(const LaunchConfig* config, const voi
                                            void** arguments) {
   return runtime_call([&]() -> int {
     const FoundKernel found = find_kernel(function);
-    if (found.code != cudaSuccess) return found.code;
+    if (found.code != cudaSuccess) return reject(found.code);
     libcuda::LaunchParameters what{};
-    if (!parameters_of(config, what)) return cudaErrorInvalidValue;
+    if (!parameters_of(config, what)) return reject(cudaErrorInvalidValue);
     const int code =
         cuLaunchKernelEx(&what, reinterpret_cast<Function>(found.kernel), arguments, nullptr);
     return error_of_launch(code, config->grid, config->block);
