@@ -81,6 +81,14 @@ const char* waiting_call_of(const CallSite& site) {
   return is_runtime ? "cudaStreamWaitEvent" : "cuStreamWaitEvent";
 }
 
+/// Returns what a piece of work does with the bytes, as messages say it.
+std::string_view verb_for(Touch touch, const CallSite& site) {
+  const auto is_of = [call = std::string_view(site.call)](const char* word) {
+    return call.ends_with("Async") && call.find(word) != std::string_view::npos;
+  };
+  return is_of("Free") ? "frees" : is_of("lloc") ? "allocates" : verb_of(touch);
+}
+
 bool is_host_access(const CallSite& site) { return site.call == kHostAccess; }
 
 bool are_in_graph(const WorkStamp& one, const WorkStamp& other) {
@@ -309,12 +317,12 @@ void RaceWatch::compare(const Work& first, const Work& second) {
                                                           met->address - what->address, what->name);
   const bool by_host = is_host_access(*second.site), has_stream = second.stamp.before != nullptr;
   const std::string by = by_host ? has_stream ? "a host function" : "the host" : second.site->call;
-  made.message =
-      fmt::format("{}{} {}, which {}{} {}, and {}", second.entry.empty() ? by + " " : "",
-                  verb_of(met->other), where, who(first.entry, *first.site),
-                  has_stream ? place_of(first.stamp, second.stamp) : "", verb_of(met->one),
-                  advice_of(*first.site, *second.site, by_host && !has_stream,
-                            are_in_graph(first.stamp, second.stamp)));
+  made.message = fmt::format(
+      "{}{} {}, which {}{} {}, and {}", second.entry.empty() ? by + " " : "",
+      verb_for(met->other, *second.site), where, who(first.entry, *first.site),
+      has_stream ? place_of(first.stamp, second.stamp) : "", verb_for(met->one, *first.site),
+      advice_of(*first.site, *second.site, by_host && !has_stream,
+                are_in_graph(first.stamp, second.stamp)));
   made.kernel = std::move(two.kernel);
   made.ptx_kernel = std::move(two.ptx_kernel);
   made.file = std::move(two.place.file);

@@ -15,9 +15,9 @@ GPUEMU = BIN / "gpuemu"
 DRIVER = [f"-L{BIN.parent / 'lib/gpuemu/drop-in'}", "-lcuda"]
 OPTIONS = {"threads": ["-default-stream", "per-thread"], "functions": ["--extended-lambda"], "linked": ["-rdc=true"], "graph_conditions": ["-rdc=true"],
            "pipelines": ["-std=c++17"], "virtual_memory": DRIVER, "stream_values": DRIVER, "tensor_map": ["--arch", "sm_90", "-std=c++17", *DRIVER],
-           "clusters": ["--arch", "sm_90", "-std=c++17"]}
+           "clusters": ["--arch", "sm_90", "-std=c++17"], "partitions": ["-std=c++17"]}
 # What a program needs of `gpuemu run`.
-DEVICES = {"tensor_map": ["--arch", "sm_90"], "clusters": ["--arch", "sm_90"]}
+DEVICES = {"tensor_map": ["--arch", "sm_90"], "clusters": ["--arch", "sm_90"], "peers": ["--devices", "2"]}
 RIGHT = sorted(path.stem for path in PROGRAMS.glob("*.cu"))
 # What the twin of a program does wrong at its line with the comment "fault".
 FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "InvalidFree", "cooperative": "UseAfterFree",
@@ -32,9 +32,10 @@ FAULTY = {"vector_add": "OutOfBounds", "streams": "StreamRace", "symbols": "Inva
           "tensor_map": "OutOfBounds", "registered": "StreamRace", "pipelines": "DataRace",
           "volume": "UninitializedRead", "layers": "DeviceFault", "cubemap": "UninitializedRead", "surface_write": "OutOfBounds",
           "surfaces": "DataRace", "bindless": "DeviceFault", "bicubic": "UninitializedRead", "mipmap": "UninitializedRead",
-          "graph_memory": "UseAfterFree", "graph_conditions": "OutOfBounds", "host_pools": "StreamRace", "managed": "StreamRace"}
+          "graph_memory": "UseAfterFree", "graph_conditions": "OutOfBounds", "host_pools": "StreamRace", "managed": "StreamRace",
+          "ordered_memory": "StreamRace", "partitions": "DataRace", "peers": "OutOfBounds", "staging": "StreamRace", "work_queue": "DataRace"}
 # One program of each kind of call; nvcc takes seconds for each of the others, which run at night.
-QUICK = {"async_copy", "cooperative", "errors", "graph_conditions", "graph_memory", "graph_update", "host_pools", "linked", "managed", "pools", "stream_values", "streams", "surfaces", "surface_write", "symbols",
+QUICK = {"async_copy", "cooperative", "errors", "graph_conditions", "graph_memory", "graph_update", "host_pools", "linked", "managed", "ordered_memory", "pools", "stream_values", "streams", "surfaces", "surface_write", "symbols",
          "tensor_cores", "tensor_map", "texture", "threads", "vector_add", "virtual_memory"}
 
 pytestmark = pytest.mark.skipif(not cuda_tool("nvcc"), reason="no CUDA compiler: run scripts/setup.sh --tests")

@@ -73,6 +73,7 @@ int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, 
     Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
     if (is_captured(place)) return capture_allocation(driver, place, bytes, pool, call, address);
+    const Line issued_in = line_of(place);
     Pool from = pool;
     if (from == nullptr) {
       const std::lock_guard lock(place.slot->mutex);
@@ -90,8 +91,19 @@ int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, 
                            is_managed ? kAttachGlobal : 0, call, reinterpret_cast<void**>(address),
                            from);
     }
-    return allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
+    const int code = allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
+    // Work of other streams must come after the allocation. A pool may lie on another device.
+    if (code == CUDA_SUCCESS)
+      driver.races.transfer(issued_in, call, {{*address, bytes, Touch::Write}});
+    return code;
   });
+}
+
+/// Notes the end of the memory's life as work of the stream, which work of others must precede.
+void note_free(Process& driver, const Place& place, Address address, const char* call) {
+  const auto what = driver.allocations.at(address);
+  if (what == nullptr) return;
+  driver.races.transfer(line_of(place), call, {{what->address, what->bytes, Touch::Write}});
 }
 
 template <typename Work>
@@ -123,9 +135,13 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
     if (is_captured(place)) return capture_free(place, address, "cuMemFreeAsync");
-    // Earlier work in the stream may still use the memory; later work must not.
-    const Status waited = place.slot->streams->synchronize(place.stream);
+    // Earlier work in the stream may still use the memory; later work must not. Which bytes work of
+    // other streams accesses is known when it has ended.
+    Streams& streams = *place.slot->streams;
+    const bool compares = driver.races.compares_streams();
+    const Status waited = compares ? streams.synchronize_all() : streams.synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
+    if (compares) note_free(driver, place, address, "cuMemFreeAsync");
     return free_memory(driver, address, FreedBy::Free, "cuMemFreeAsync");
   });
 }
