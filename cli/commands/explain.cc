@@ -106,6 +106,7 @@ void run(ExplainOptions& options, Session& session) {
   if (!session.json()) {
     std::ostringstream text;
     print_explanation(explained, text);
+    text << guess_warning(explained.guess, report_style(session, session.format));
     text << "next: " << one_line(next_step(explained)) << '\n';
     session.out << session.shown(relative_to(session.working_folder, text.str()));
   }

@@ -62,7 +62,7 @@ void run(MinimizeOptions& options, Session& session) {
                                  minimized.nonzero_elements, minimized.input_elements);
     }
     for (const std::string& note : minimized.notes) session.out << "    " << note << '\n';
-    print_case_report(minimized.result, session);
+    print_case_report(minimized.result, minimized.guess, session);
     session.out << inputs_for_python(minimized.result);
   }
   session.exit_code = result->ended_with(session.exit_code);

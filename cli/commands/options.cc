@@ -104,10 +104,11 @@ ReportStyle report_style(const Session& session, const std::string& format) {
   return style;
 }
 
-void print_case_report(const ValidationResult& result, Session& session) {
+void print_case_report(const ValidationResult& result, const std::string& guess, Session& session) {
   const ReportStyle style = report_style(session, session.format);
   std::ostringstream text;
   print_case(result, text, style);
+  text << guess_warning(guess, style);
   session.out << (style.blocks ? session.shown(text.str()) : text.str());
 }
 

@@ -25,8 +25,8 @@ void add_stream(Command command, Session& session);
 void add_report_format(Command command, Session& session);
 /// Returns how findings appear in this format: "text" uses blocks only on a terminal.
 ReportStyle report_style(const Session& session, const std::string& format);
-/// Prints a case and its findings in that style.
-void print_case_report(const ValidationResult& result, Session& session);
+/// Prints a case and its findings in that style, and the warning about a `guess`.
+void print_case_report(const ValidationResult& result, const std::string& guess, Session& session);
 
 /// Parses a number: digits only, no sign, at most 64 bits.
 std::optional<uint64_t> parse_number(std::string_view text);

@@ -132,7 +132,7 @@ void run(ReproduceOptions& options, Session& session) {
                 << " is the one that rounds to it\n";
   }
   if (!session.json()) {
-    print_case_report(again.result, session);
+    print_case_report(again.result, again.guess, session);
     if (options.verbose || session.verbose) print_inputs(again.inputs, session.out);
     print_printed(again.printed, session.out);
     if (!again.profile.empty()) print_profile(again.profile, session.out);

@@ -98,13 +98,6 @@ void print_failed(const OpTestReport& op, const ReportStyle& style, std::ostream
   out << line << "\n\n" << finding_blocks(all, style.block) << '\n';
 }
 
-/// Prints what makes the findings doubtful.
-void print_guess(const OpTestReport& op, const ReportStyle& style, std::ostream& out) {
-  if (op.guess.empty()) return;
-  out << wrapped("warning: ", one_line(op.guess), style.block.columns);
-  if (style.blocks) out << '\n';
-}
-
 void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& out,
               std::ostream& err) {
   if (is_broken(op)) {
@@ -130,7 +123,7 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
     return;
   }
   print_failed(op, style, out, err);
-  print_guess(op, style, out);
+  out << guess_warning(op.guess, style);
   out << warnings_text(op.warned, op.cases, op.warnings);
   if (style.blocks && !op.warnings.empty()) out << '\n';
   if (!style.compact) print_basis(op, out);
@@ -139,6 +132,12 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
 }
 
 }  // namespace
+
+std::string guess_warning(const std::string& guess, const ReportStyle& style) {
+  if (guess.empty()) return "";
+  const std::string text = wrapped("warning: ", one_line(guess), style.block.columns);
+  return style.blocks ? text + '\n' : text;
+}
 
 std::string evidence_summary(const std::vector<const Evidence*>& proofs) {
   uint64_t telling = 0, judged = 0;

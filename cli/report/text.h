@@ -24,6 +24,9 @@ struct ReportStyle {
 void print_test_report(const TestReportReply& report, const ReportStyle& style, std::ostream& out,
                        std::ostream& err);
 
+/// Returns the warning that findings rest on a guess, as below the findings of an op; "" for "".
+std::string guess_warning(const std::string& guess, const ReportStyle& style);
+
 /// Returns whether the report has an op that did not run at all, because its kernel or reference
 /// could not be prepared.
 bool has_broken_op(const TestReportReply& report);

@@ -105,6 +105,7 @@ void fields(V& v, R& r) {
   v.extra("error_map", r.error_map);
   v.extra("ptx", r.ptx);
   v.extra("launches", r.launches);
+  v.extra("guess", r.guess);
 }
 
 template <typename V, Is<MinimizeResultReply> R>
@@ -121,6 +122,7 @@ void fields(V& v, R& r) {
   v.extra("input_elements", r.input_elements);
   v.extra("nonzero_elements", r.nonzero_elements);
   v.extra("notes", r.notes);
+  v.extra("guess", r.guess);
   v.extra("incomplete", r.incomplete);
   v.extra("error", r.error);
   v.extra("execution", r.execution);
@@ -351,6 +353,7 @@ void fields(V& v, R& r) {
   v.required("other_decisions", r.other_decisions);
   v.extra("first_other_decision", r.first_other_decision);
   v.required("complete", r.complete);
+  v.extra("guess", r.guess);
   v.extra("vote", r.disagreement);
 }
 

@@ -146,6 +146,7 @@ struct ReproduceResultReply {
   std::optional<ErrorMap> error_map;  ///< With `details`, of a case with comparable values.
   std::string ptx;  ///< With `details`, of the kernel that ran.
   std::vector<ExportedLaunch> launches;  ///< With `details`.
+  std::string guess;  ///< As in OpTestReport, where the case fails.
   bool operator==(const ReproduceResultReply&) const = default;
 };
 
@@ -163,6 +164,7 @@ struct MinimizeResultReply {
   uint64_t input_elements = 0;
   uint64_t nonzero_elements = 0;  ///< In the inputs of the smaller case.
   std::vector<std::string> notes;  ///< For example that not every run of it fails.
+  std::string guess;  ///< As in OpTestReport.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
@@ -409,6 +411,7 @@ struct ExplainResultReply {
   uint64_t other_decisions = 0;  ///< Branches that the exact values take otherwise.
   std::optional<ExplainedStep> first_other_decision;
   bool complete = true;  ///< False where the history was too long to keep.
+  std::string guess;  ///< As in OpTestReport, where the case fails.
   std::optional<Disagreement> disagreement;
   bool operator==(const ExplainResultReply&) const = default;
 };

@@ -102,7 +102,7 @@ TEST(VerdictCache, AnswersUnderTheSameKeyOnly) {
   VerdictCache cache(*store);
   CiOp op{.op_name = "gelu", .dtype = DType::Float16, .cases = 64, .passed = 64};
   const ValidationResult result{.seed = 7, .op_name = "gelu", .max_rel_diff = 0.25};
-  ASSERT_TRUE(cache.keep(KeptVerdict{op, {result}}, "key", {}));
+  ASSERT_TRUE(cache.keep(KeptVerdict{op, {result}, {"fast ran"}}, "key", {}));
   EXPECT_FALSE(cache.op("gelu", DType::Float16, "other"));
   EXPECT_FALSE(cache.op("gelu", DType::Float32, "key"));
   const auto kept = cache.op("gelu", DType::Float16, "key");
@@ -111,6 +111,7 @@ TEST(VerdictCache, AnswersUnderTheSameKeyOnly) {
   EXPECT_EQ(kept->op.cases, 64u);
   ASSERT_EQ(kept->results.size(), 1u);
   EXPECT_EQ(kept->results.front().max_rel_diff, 0.25);
+  EXPECT_EQ(kept->notes, std::vector<std::string>{"fast ran"});
   ASSERT_TRUE(cache.keep(KeptVerdict{op, {}}, "key", {}));
   EXPECT_FALSE(cache.op("gelu", DType::Float16, "key")) << "counts alone make no report";
   ASSERT_TRUE(cache.keep("gelu", {LintResult{.kernel_name = "gelu"}}, "key"));

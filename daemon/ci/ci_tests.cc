@@ -69,6 +69,7 @@ void CiTests::take_cached(CiUnit& unit, VerdictCache& cache) {
   auto kept = cache.op(unit.report.op_name, unit.report.dtype, *unit.key);
   if (!kept) return;
   unit.report = std::move(kept->op);
+  unit.kept_notes = std::move(kept->notes);
   for (size_t i = 0; i < kept->results.size(); ++i) list(unit, i, kept->results[i], false);
 }
 
@@ -397,7 +398,9 @@ void CiTests::keep_verdicts() {
     for (const Kept& one : kept_) {
       if (one.unit == unit.get()) results.push_back(one.result);
     }
-    if (const Status kept = cache.keep({op, std::move(results)}, *unit->key, *reads); !kept) {
+    if (const Status kept =
+            cache.keep({op, std::move(results), unit->variants.sentences()}, *unit->key, *reads);
+        !kept) {
       events_.warn(kept.error().message);
     }
   }
@@ -409,7 +412,10 @@ void CiTests::tell(const CiUnit& unit) {
   if (!guess.empty() && std::ranges::find(notes_, "warning: " + guess) == notes_.end()) {
     notes_.push_back("warning: " + guess);
   }
-  for (const std::string& text : unit.variants.sentences()) notes_.push_back(of + text);
+  const std::vector<std::string> ran = unit.variants.sentences();
+  for (const std::string& text : unit.report.cached ? unit.kept_notes : ran) {
+    notes_.push_back(of + text);
+  }
   for (const std::string& text : machine_.campaign.sizes_not_run(*unit.op, unit.report.dtype)) {
     notes_.push_back("warning: " + of + text);
   }

@@ -37,6 +37,7 @@ struct CiUnit {
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   EvidenceTally evidence;
   VariantTally variants;
+  std::vector<std::string> kept_notes;     ///< Those of a verdict that was kept.
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
   std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of

@@ -47,7 +47,8 @@ std::optional<KeptVerdict> VerdictCache::op(const std::string& name, DType dtype
   auto reply = decode_reply(*json);
   auto* run = reply ? std::get_if<CiRunCompleteReply>(&*reply) : nullptr;
   if (run == nullptr || run->summary.ops.size() != 1) return std::nullopt;
-  KeptVerdict verdict{run->summary.ops.front(), std::move(run->summary.validation_results)};
+  KeptVerdict verdict{run->summary.ops.front(), std::move(run->summary.validation_results),
+                      std::move(run->summary.notes)};
   // An earlier version stored only the counts, which is too little for a report.
   if (verdict.op.cases > 0 && verdict.results.empty()) return std::nullopt;
   verdict.op.cached = true;
@@ -60,6 +61,7 @@ Status VerdictCache::keep(const KeptVerdict& verdict, const std::string& key,
   CiRunCompleteReply one;
   one.summary.ops = {op};
   one.summary.validation_results = verdict.results;
+  one.summary.notes = verdict.notes;
   std::string lines;
   for (const FileContent& read : reads) {
     lines += fmt::format("{}{} {}\n", kRead, read.hash, read.path);

@@ -1,6 +1,7 @@
 // Explain: runs a stored failure again with shadow execution.
 #include "daemon/case/reproduction.h"
 #include "daemon/explain/case_explanation.h"
+#include "daemon/pipeline/describe_verdict.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
 #include "daemon/server/stored_failure.h"
@@ -22,6 +23,7 @@ Reply explain(const ExplainRequest& request, const ValidationResult& failure, co
                             project.machines());
   if (!reply) return error_reply(reply.error());
   reply->seed = failure.seed;
+  if (reply->verdict != ExplainVerdict::Passes) reply->guess = guess_text(op);
   return *std::move(reply);
 }
 

@@ -6,6 +6,7 @@
 #include "common/base/blake2.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
+#include "daemon/pipeline/describe_verdict.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
@@ -232,6 +233,7 @@ Reply finish(const OpConfig& op, const ValidationResult& original, Smallest foun
   reply.input_elements = count.all;
   reply.nonzero_elements = count.differing;
   reply.notes = std::move(found.notes);
+  reply.guess = guess_text(op);
   reply.result = std::move(found.failure);
   reply.result.seed = reply.minimized_seed;
   if (reply.result.repro_info) reply.result.repro_info->seed = reply.minimized_seed;

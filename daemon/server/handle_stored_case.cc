@@ -2,6 +2,7 @@
 #include "common/codec/json_codec.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
+#include "daemon/pipeline/describe_verdict.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
@@ -24,6 +25,7 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
   auto outcome = project.campaign().run_one(op, *plan, settings, call.claim);
   if (!outcome) return error_reply(outcome.error());
   outcome->result.seed = failure.seed;
+  const std::string guess = outcome->result.passed ? "" : guess_text(op);
   // Lists of failures then show whether it passes now.
   if (const Status kept = call.context.store.put_result(outcome->result, false); !kept) {
     return error_reply(kept.error());
@@ -33,7 +35,8 @@ Reply rerun_kernel_case(const ValidationResult& failure, const OpConfig& op, Pro
                              .profile = std::move(outcome->extras.lines),
                              .printed = std::move(outcome->printed),
                              .rerun = true,
-                             .error_map = std::move(outcome->extras.error_map)};
+                             .error_map = std::move(outcome->extras.error_map),
+                             .guess = guess};
   if (reply.error_map) {
     reply.error_map->op_name = op.name;
     reply.error_map->seed = failure.seed;

@@ -1,4 +1,5 @@
 """`auto_select = "best_performance"`: which variant runs each case, why, and that the choice is remembered and repeatable."""
+import json
 import re
 
 import pytest
@@ -92,6 +93,14 @@ def test_the_choice_is_measured_once_and_does_not_depend_on_the_seed_or_the_orde
     fresh.run("test", "--seed", "99", "--cases", "5")
     other = chosen(fresh.run("test", "-v", "--seed", "1", "--cases", "200"))
     assert one == again == other
+
+
+def test_a_verdict_that_ci_keeps_repeats_which_variant_ran_and_why(new_home):
+    home = new_home(project([("dear", "dear.ptx"), ("cheap", "cheap.ptx")]))
+    first, second = (json.loads(home.run("ci", "--format", "json").stdout) for _ in range(2))
+    said = [note for note in first["notes"] if "best_performance chose cheap" in note]
+    assert len(said) == 1 and second["ops"][0]["cached"], second
+    assert said[0] in second["notes"], second["notes"]
 
 
 def test_code_that_changes_is_measured_again(new_home):

@@ -217,6 +217,7 @@ class ReproduceResult:
     error_map: dict[str, Any] | None = None  # Set with details=True, as are ptx and launches; see docs/reference/protocol.md.
     ptx: str = ""
     launches: list[dict[str, Any]] = field(default_factory=list)
+    guess: str = ""  # As in OpReport, if the case fails.
 
     def plot(self) -> Any:
         """Plots where the errors of the case are and how large, with the bound, as a figure of matplotlib. Raises ValueError if
@@ -231,7 +232,8 @@ class ReproduceResult:
     def from_dict(cls, data: dict[str, Any], decode_tensor_fn: Callable[[dict[str, Any]], Array] = tensors.decode) -> ReproduceResult:
         inputs = {name: decode_tensor_fn(one) for name, one in (data.get("inputs") or {}).items()}
         return cls(ValidationResult.from_dict(data.get("result") or {}), inputs, data.get("profile"), data.get("printed") or [],
-                   data.get("rerun", True), data.get("error_map"), data.get("ptx") or "", data.get("launches") or [])  # fmt: skip
+                   data.get("rerun", True), data.get("error_map"), data.get("ptx") or "", data.get("launches") or [],
+                   data.get("guess") or "")  # fmt: skip
 
 
 @dataclass
@@ -250,6 +252,7 @@ class MinimizeResult:
     input_elements: int = 0
     nonzero_elements: int = 0
     notes: list[str] = field(default_factory=list)  # For example that some runs of it do not fail.
+    guess: str = ""  # As in OpReport.
     incomplete: str = ""  # What ended the search early.
     error: str = ""  # Why not everything could be run: the daemon was stopped.
     execution: str = ""  # "local" if kernels ran in the daemon, because it has no workers.

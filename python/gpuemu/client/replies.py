@@ -358,6 +358,7 @@ class ExplainResult:
     other_decisions: int = 0  # Branches that the exact values take otherwise.
     first_other_decision: ExplainedStep | None = None
     complete: bool = True  # False where the history was too long to keep.
+    guess: str = ""  # As in OpTestReport, where the case fails.
     vote: Vote | None = None
 
 
