@@ -167,8 +167,7 @@ struct MinimizeResultReply {
   std::string guess;  ///< As in OpTestReport.
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
-  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
-  std::string execution;
+  std::string execution;  ///< As in FuzzResults.
   bool operator==(const MinimizeResultReply&) const = default;
 };
 
@@ -215,8 +214,7 @@ struct TestReportReply {
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
   std::vector<ValidationResult> results;  ///< As in FuzzResults.
-  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
-  std::string execution;
+  std::string execution;  ///< As in FuzzResults.
   bool operator==(const TestReportReply&) const = default;
 };
 
@@ -318,8 +316,7 @@ struct KernelCoverageReply {
   uint64_t edges_total = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
-  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
-  std::string execution;
+  std::string execution;  ///< As in FuzzResults.
   bool operator==(const KernelCoverageReply&) const = default;
 };
 
@@ -332,8 +329,7 @@ struct CalibrationReply {
   std::vector<CalibratedDType> dtypes;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
-  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
-  std::string execution;
+  std::string execution;  ///< As in FuzzResults.
   bool operator==(const CalibrationReply&) const = default;
 };
 
@@ -374,8 +370,7 @@ struct MutationReportReply {
   uint64_t duration_ms = 0;
   std::string incomplete;  ///< What ended the run early, "" when all was done.
   std::string error;  ///< Why not all could be run: the daemon was stopped. "" when it could.
-  /// "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
-  std::string execution;
+  std::string execution;  ///< As in FuzzResults.
   bool operator==(const MutationReportReply&) const = default;
 };
 

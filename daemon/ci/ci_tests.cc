@@ -9,7 +9,6 @@
 #include "daemon/case/reproduction.h"
 #include "daemon/ci/case_samples.h"
 #include "daemon/ci/compare_results.h"
-#include "daemon/pipeline/describe_verdict.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -338,17 +337,6 @@ Status CiTests::run_variants() {
   return ok_status();
 }
 
-void CiTests::tell_idle(CiUnit& unit, const std::string& variant) {
-  // In a shard the others may have run it.
-  if (unit.ran[variant] > 0 || options_.shards > 1 || is_over()) return;
-  const bool unwanted = machine_.config.kernel_policy.contains(unit.op->name);
-  notes_.push_back(fmt::format(
-      "{} {}: variant {} ran in none of {} cases: {}", unit.op->name, name_of(unit.report.dtype),
-      variant, unit.report.cases,
-      unwanted ? "runtime.kernel_policy prefers another one" : "it supports none of them"));
-  unit.key.reset();  // A verdict that is kept does not tell.
-}
-
 Status CiTests::grow() {
   std::vector<CiUnit*> able;
   for (const auto& unit : units_) {
@@ -394,47 +382,12 @@ void CiTests::keep_verdicts() {
                        : contents_of(machine_.campaign.reference_files().of(script), start_);
     // A verdict that is not kept is made again.
     if (!reads) continue;
-    std::vector<ValidationResult> results;
+    KeptVerdict verdict{op, {}, unit->variants.sentences()};
     for (const Kept& one : kept_) {
-      if (one.unit == unit.get()) results.push_back(one.result);
+      if (one.unit == unit.get()) verdict.results.push_back(one.result);
     }
-    if (const Status kept =
-            cache.keep({op, std::move(results), unit->variants.sentences()}, *unit->key, *reads);
-        !kept) {
+    if (const Status kept = cache.keep(verdict, *unit->key, *reads); !kept) {
       events_.warn(kept.error().message);
-    }
-  }
-}
-
-void CiTests::tell(const CiUnit& unit) {
-  const std::string of = fmt::format("{} {}: ", unit.report.op_name, name_of(unit.report.dtype));
-  const std::string guess = unit.report.failed > 0 ? guess_text(*unit.op) : "";
-  if (!guess.empty() && std::ranges::find(notes_, "warning: " + guess) == notes_.end()) {
-    notes_.push_back("warning: " + guess);
-  }
-  const std::vector<std::string> ran = unit.variants.sentences();
-  for (const std::string& text : unit.report.cached ? unit.kept_notes : ran) {
-    notes_.push_back(of + text);
-  }
-  for (const std::string& text : machine_.campaign.sizes_not_run(*unit.op, unit.report.dtype)) {
-    notes_.push_back("warning: " + of + text);
-  }
-}
-
-/// A budget is asked for and what it leaves out is said; a limit that ends the profile's cases
-/// keeps the run from what it promises.
-void CiTests::tell_not_run() {
-  for (const auto& unit : units_) {
-    CiOp& op = unit->report;
-    if (unit->not_run == 0 || !op.error.empty()) continue;
-    const bool asked_for = options_.budget.count() > 0;
-    const std::string text =
-        fmt::format("{} of its cases were not run: {} ended the run first", unit->not_run,
-                    asked_for ? "--budget" : "ci.thorough_timeout");
-    if (asked_for) {
-      notes_.push_back(fmt::format("{} {}: {}", op.op_name, name_of(op.dtype), text));
-    } else {
-      op.error = text;
     }
   }
 }

@@ -262,7 +262,7 @@ class KernelCoverage:
     edges_total: int = 0
     incomplete: str = ""  # What ended the run early, "" when all was done.
     error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
-    execution: str = ""  # "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+    execution: str = ""  # As in FuzzResults.
 
 
 @dataclass
@@ -277,7 +277,7 @@ class Calibration:
     dtypes: list[CalibratedDType] = field(default_factory=list)
     incomplete: str = ""  # What ended the run early, "" when all was done.
     error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
-    execution: str = ""  # "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+    execution: str = ""  # As in FuzzResults.
 
 
 @dataclass
@@ -321,7 +321,7 @@ class MutationReport:
     duration_ms: int = 0
     incomplete: str = ""  # What ended the run early, "" when all was done.
     error: str = ""  # Why not all could be run: the daemon was stopped. "" when it could.
-    execution: str = ""  # "local": kernels ran in the daemon, which has no workers; "" where workers ran them.
+    execution: str = ""  # As in FuzzResults.
 
 
 @dataclass
