@@ -21,6 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// More lines of one kind hide what is below them.
+constexpr size_t kNotesShown = 8, kReferencesShown = 8, kLeftOutShown = 12;
+
 struct InitOptions {
   std::string name, framework, ci, folder = ".";
   std::vector<std::string> include_dirs;
@@ -186,29 +189,53 @@ Planned plan_project(const InitOptions& options, const fs::path& folder, Session
   return plan;
 }
 
-/// Reports what was done with the kernels, and what to do next.
+/// Reports what was done with the kernels, and what to do next: all that a failing test may rest
+/// on, and the first of the other notes.
 void tell(const SourceKernels& found, Session& session) {
-  for (const std::string& one : told(found.left_out)) {
-    session.err << fmt::format("note: {}\n", one);
+  const std::vector<std::string> left_out = told(found.left_out);
+  for (size_t i = 0; i < left_out.size() && i < kLeftOutShown; ++i) {
+    session.err << fmt::format("note: {}\n", left_out[i]);
   }
-  size_t guesses = 0;
+  if (left_out.size() > kLeftOutShown) {
+    session.err << fmt::format(
+        "note: kernels of {} more sources are left out; the end of gpuemu.toml says why\n",
+        left_out.size() - kLeftOutShown);
+  }
+  size_t guesses = 0, notes = 0;
+  const auto write = [&](const ProposedKernel& kernel, const std::string& text) {
+    session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, text);
+  };
   for (const ProposedKernel& kernel : found.kernels) {
-    if (!kernel.guess.empty()) {
-      session.err << fmt::format("note: {} ({}): a guess, because {}\n", kernel.name, kernel.source,
-                                 kernel.guess);
-    }
-    for (const std::vector<std::string>* texts : {&kernel.doubts, &kernel.notes}) {
-      for (const std::string& note : *texts) {
-        session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, note);
-      }
-    }
+    if (!kernel.guess.empty()) write(kernel, "a guess, because " + kernel.guess);
+    for (const std::string& doubt : kernel.doubts) write(kernel, doubt);
     guesses += kernel.guess.empty() ? 0 : 1;
+  }
+  for (const ProposedKernel& kernel : found.kernels) {
+    for (const std::string& note : kernel.notes) {
+      if (++notes <= kNotesShown) write(kernel, note);
+    }
+  }
+  if (notes > kNotesShown) {
+    session.err << fmt::format("note: {} more notes stand above their kernels in gpuemu.toml\n",
+                               notes - kNotesShown);
   }
   const size_t all = found.kernels.size() + found.left_out.size();
   if (all == 0) return;
   session.out << fmt::format(
       "found {} kernel{}: {} tried on the emulator, {} guessed, {} left out\n", all,
       all == 1 ? "" : "s", found.kernels.size() - guesses, guesses, found.left_out.size());
+}
+
+void tell_written(const std::vector<std::string>& written, const std::set<std::string>& references,
+                  Session& session) {
+  const auto is_reference = [&](const std::string& file) { return references.contains(file); };
+  const auto count = static_cast<size_t>(std::ranges::count_if(written, is_reference));
+  for (const std::string& file : written) {
+    if (count > kReferencesShown && is_reference(file)) continue;
+    session.out << fmt::format("wrote {}\n", file);
+  }
+  if (count > kReferencesShown)
+    session.out << fmt::format("wrote {} references in scripts/\n", count);
 }
 
 void run(InitOptions options, Session& session) {
@@ -260,7 +287,7 @@ void run(InitOptions options, Session& session) {
   for (const std::string& file : done->kept) {
     session.out << fmt::format("kept {}, which is written\n", file);
   }
-  for (const std::string& file : done->written) session.out << fmt::format("wrote {}\n", file);
+  tell_written(done->written, plan.files.stubs, session);
   if (plan.kernels.kernels.empty() && !plan.kernels.left_out.empty()) {
     session.out << "next: do what the notes say, then `gpuemu init --force`\n";
     return;

@@ -4,6 +4,7 @@
 #include "cli/cuda_text/c_expression.h"
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/definitions.h"
+#include "cli/cuda_text/host_checks.h"
 #include "cli/cuda_text/host_launch.h"
 #include "cli/cuda_text/include_dirs.h"
 #include "cli/cuda_text/instances.h"
@@ -338,6 +339,20 @@ TEST(IncludeDirs, SaysWhatToDoAboutAMissingHeader) {
           .find("file of their own"),
       std::string::npos);
   EXPECT_EQ(about_missing_header("a.cu(3): error: expected a ;"), "");
+}
+
+TEST(ScanMultipleChecks, FindsWhatLeavesTheFunctionOtherwise) {
+  const auto found = scan_multiple_checks(R"(
+  assert (n % 256 == 0);
+  TORCH_CHECK(x.size(0) % kTile == 0 && (k % 8) == 0, "whole tiles");
+  if (rows % 32 != 0 || cols % 16) { fprintf(stderr, "no"); return -1; }
+  if (m % 64 != 0) remainder<<<1, m % 64>>>(x);
+  int blocks = n / 128 + (n % 128 != 0);
+  assert (h % 4 == 0 || h < 4);
+)");
+  const std::vector<MultipleCheck> expected = {
+      {"n", "256"}, {"x.size(0)", "kTile"}, {"k", "8"}, {"rows", "32"}, {"cols", "16"}};
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

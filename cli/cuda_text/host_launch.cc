@@ -188,6 +188,7 @@ std::vector<HostLaunch> scan_launches(std::string_view text) {
     const size_t begin = function_begin(text, at);
     launch.locals = declared_values(text.substr(begin, at - begin));
     launch.fills = scan_fills(text.substr(begin, at - begin));
+    launch.checks = scan_multiple_checks(text.substr(begin, at - begin));
     const std::vector<std::string> config = split_list(text.substr(at + 3, close - at - 3));
     if (config.size() < 2) continue;
     std::map<std::string, std::string> limited = launch.locals;

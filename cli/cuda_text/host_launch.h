@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/cuda_text/c_expression.h"
+#include "cli/cuda_text/host_checks.h"
 #include "cli/cuda_text/host_fills.h"
 
 namespace gpuemu::cli {
@@ -19,6 +20,7 @@ struct HostLaunch {
   std::vector<std::string> args;
   std::map<std::string, std::string> locals;   ///< Variables defined before it: name -> value.
   std::map<std::string, HostFill> fills = {};  ///< Memory that is filled before it, by variable.
+  std::vector<MultipleCheck> checks = {};      ///< Checks before it.
   uint32_t line = 0;                           ///< Line of the text.
   std::string file = {};                       ///< The file of the text, set by the caller.
 };

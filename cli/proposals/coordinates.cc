@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <map>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
@@ -86,6 +88,20 @@ std::string with_plain_threads(std::string body) {
   return body;
 }
 
+std::string with_plain_blocks(std::string body) {
+  for (const auto& [name, value] : declared_values(body)) {
+    static const RE2 kBlock(R"(\(?\s*(?:int\s*\)\s*)?(blockIdx\.[xyz])\s*\)?)");
+    std::string block;
+    if (!RE2::FullMatch(value, kBlock, &block)) continue;
+    const std::string threads = R"((blockDim\.[xyz]|[A-Z][A-Z_0-9]*|\d+))";
+    RE2::GlobalReplace(&body, R"(\b)" + name + R"(\s*\*\s*)" + threads + R"(\s*\+)",
+                       block + R"( * \1 +)");
+    RE2::GlobalReplace(&body, R"(\b)" + threads + R"(\s*\*\s*)" + name + R"(\s*\+)",
+                       block + R"( * \1 +)");
+  }
+  return body;
+}
+
 std::optional<Coordinate> coordinate_of(
     const std::string& body, char axis, const Definitions& known,
     const std::function<std::optional<std::string>(const std::string&)>& in_sizes) {
@@ -111,6 +127,37 @@ std::optional<Coordinate> coordinate_of(
     }
   }
   return first;
+}
+
+std::optional<RowThreads> threads_of_row(const std::string& body,
+                                         const std::vector<std::string>& sizes) {
+  static const RE2 kTimes(R"((?:threadIdx\.x\*(\d+)|(\d+)\*threadIdx\.x))");
+  const std::string plain = with_plain_threads(body);
+  const std::string text = without_space(plain);
+  // What is added to a row's first element, and the elements that a thread takes.
+  std::map<std::string, int64_t> places = {{R"(threadIdx\.x)", 1}};
+  std::string after, before;
+  re2::StringPiece rest(text);
+  while (RE2::FindAndConsume(&rest, kTimes, &after, &before)) {
+    const std::string& number = after.empty() ? before : after;
+    const int64_t each = std::strtoll(number.c_str(), nullptr, 10);
+    places.emplace((after.empty() ? number + R"(\*threadIdx\.x)" : R"(threadIdx\.x\*)" + number),
+                   each);
+    for (const auto& [name, value] : declared_values(plain)) {
+      std::string one, other;
+      if (RE2::FullMatch(without_space(value), kTimes, &one, &other) && one + other == number) {
+        places.emplace(name, each);
+      }
+    }
+  }
+  for (const std::string& size : sizes) {
+    for (const auto& [place, each] : places) {
+      const std::string added = R"(\*)" + RE2::QuoteMeta(size) + R"(\+\(?)" + place + R"(\b)";
+      const bool is_last = each > 1 || !RE2::PartialMatch(text, added + R"(\*)");
+      if (each > 0 && is_last && RE2::PartialMatch(text, added)) return RowThreads{size, each};
+    }
+  }
+  return std::nullopt;
 }
 
 }  // namespace gpuemu::cli

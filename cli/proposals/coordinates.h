@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/cuda_text/definitions.h"
 
@@ -16,6 +17,10 @@ bool has_warps(const std::string& text);
 
 /// Replaces variables that equal threadIdx.x, such as "tid", by threadIdx.x.
 std::string with_plain_threads(std::string body);
+
+/// Replaces variables that equal blockIdx.x, such as "bx", by blockIdx.x where a thread's position
+/// is computed: "bx * blockDim.x + ...".
+std::string with_plain_blocks(std::string body);
 
 /// A variable of the body that is computed from a grid coordinate, and its bound.
 struct Coordinate {
@@ -30,5 +35,16 @@ struct Coordinate {
 std::optional<Coordinate> coordinate_of(
     const std::string& body, char axis, const Definitions& known,
     const std::function<std::optional<std::string>(const std::string&)>& in_sizes);
+
+/// A block that has a thread for every `each` elements of a row, as "row * size + threadIdx.x"
+/// shows.
+struct RowThreads {
+  std::string size;  ///< In the kernel's names.
+  int64_t each = 1;
+};
+
+/// Returns the threads of a row whose length is one of `sizes`; nothing if the text shows none.
+std::optional<RowThreads> threads_of_row(const std::string& body,
+                                         const std::vector<std::string>& sizes);
 
 }  // namespace gpuemu::cli

@@ -8,8 +8,10 @@
 
 #include "cli/cuda_text/cpp_text.h"
 #include "cli/cuda_text/types.h"
+#include "cli/proposals/block_threads.h"
 #include "cli/proposals/coordinates.h"
 #include "cli/proposals/host_names.h"
+#include "cli/proposals/tails.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -17,8 +19,6 @@ namespace {
 // Blocks for a kernel that loops over its data with any number of blocks: so few that it takes
 // several steps at the sizes that are tried.
 constexpr int64_t kBlocksEnough = 4;
-constexpr int64_t kThreadsMax = 1024, kThreadsUsual = 256;
-constexpr int64_t kWarp = 32;
 
 bool is_number(const std::string& text) {
   static const RE2 kNumber(R"(-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?[fF]?)");
@@ -52,27 +52,6 @@ void limit_grid(const std::string& body, const ProposedKernel& kernel, ProposedL
       fmt::format("min({}, cdiv({}, {}))", kBlocksEnough, product(dims), product(launch.block))};
 }
 
-/// Returns the number of threads from the length of an array in shared memory that threadIdx.x
-/// indexes.
-std::optional<int64_t> threads_of_shared(const std::string& body, const Definitions& known) {
-  static const RE2 kArray(R"(__shared__\s+[\w:]+(?:\s+\w+)*?\s+(\w+)\s*\[([^\]]+)\])");
-  const bool is_by_warp = has_warps(without_space(body));
-  re2::StringPiece rest(body);
-  std::string name, count;
-  while (RE2::FindAndConsume(&rest, kArray, &name, &count)) {
-    const auto number = number_of(count, known);
-    if (!number || *number < 32 || *number > kThreadsMax) continue;
-    // The array has one element for each warp of the block.
-    if (*number == kWarp && is_by_warp) continue;
-    if (body.find(name + "[threadIdx.x]") != std::string::npos ||
-        body.find(name + "[tid]") != std::string::npos ||
-        body.find(name + "[t]") != std::string::npos) {
-      return number;
-    }
-  }
-  return std::nullopt;
-}
-
 /// Returns whether a loop steps by all threads of the grid.
 bool has_grid_stride(const std::string& body) {
   static const RE2 kVariable(R"((\w+)=(?:blockDim\.x\*gridDim\.x|gridDim\.x\*blockDim\.x)[;,])");
@@ -82,70 +61,6 @@ bool has_grid_stride(const std::string& body) {
   }
   std::string name;
   return RE2::PartialMatch(tight, kVariable, &name) && tight.find("+=" + name) != std::string::npos;
-}
-
-/// A block whose text shows its threads and elements: "blockIdx.x * 32 + threadIdx.x".
-struct BlockTile {
-  std::vector<std::string> threads;  ///< Along each axis; empty if the text does not show them.
-  std::vector<std::string> elements;
-};
-
-BlockTile tile_of(const std::string& body, const Definitions& known) {
-  constexpr std::array kAxes = {'x', 'y'};
-  static const RE2 kStep(R"(for\s*\([^;]*;\s*\w+\s*<\s*(\w+)\s*;\s*\w+\s*\+=\s*(\w+)\s*\))");
-  BlockTile tile;
-  int64_t all_threads = 1;
-  for (const char axis : kAxes) {
-    if (axis != 'x' && body.find(fmt::format("threadIdx.{}", axis)) == std::string::npos) break;
-    const std::string place =
-        fmt::format(R"(blockIdx\.{0}\s*\*\s*(\w+)\s*\+\s*threadIdx\.{0})", axis);
-    std::string count, limit, step;
-    if (!RE2::PartialMatch(body, place, &count)) return {};
-    const auto elements = number_of(count, known);
-    if (!elements || *elements < 1 || *elements > kThreadsMax) return {};
-    int64_t threads = *elements;
-    // A thread that handles several rows of the tile steps by the number of threads.
-    if (axis == 'y' && RE2::PartialMatch(body, kStep, &limit, &step) &&
-        number_of(limit, known) == elements) {
-      const auto rows = number_of(step, known);
-      if (rows && *rows > 0 && *elements % *rows == 0) threads = *rows;
-    }
-    all_threads *= threads;
-    tile.threads.push_back(std::to_string(threads));
-    tile.elements.push_back(std::to_string(*elements));
-  }
-  return all_threads <= kThreadsMax ? tile : BlockTile();
-}
-
-/// Returns whether the name is a usual one for the threads of a block: "THREADS", "BLOCK_SIZE",
-/// "BlockSize", "kNumThreads".
-bool names_threads(const std::string& name) {
-  static const RE2 kThreads(
-      R"((?i)k?(?:num_?|n_?)?(?:threads|block|block_?size|block_?dim|threads_?per_?block))");
-  return RE2::FullMatch(name, kThreads);
-}
-
-std::vector<std::string> guessed_block(const SourceKernel& source, const Definitions& known,
-                                       bool plane) {
-  static const RE2 kBounds(R"(__launch_bounds__\s*\(\s*([^,)]+))");
-  if (const BlockTile tile = tile_of(source.body, known); !tile.threads.empty()) {
-    return tile.threads;
-  }
-  if (plane) return {"16", "16"};
-  std::string bounds;
-  if (RE2::PartialMatch(source.attributes, kBounds, &bounds)) {
-    const auto number = number_of(bounds, known);
-    if (number && *number > 0 && *number <= kThreadsMax) return {std::to_string(*number)};
-  }
-  for (const auto& [name, value] : known.constants) {
-    if (!names_threads(name)) continue;
-    if (const auto number = number_of(name, known);
-        number && *number >= kWarp && *number <= kThreadsMax) {
-      return {std::to_string(*number)};
-    }
-  }
-  if (const auto number = threads_of_shared(source.body, known)) return {std::to_string(*number)};
-  return {std::to_string(kThreadsUsual)};
 }
 
 /// Replaces block sizes that only the caller of the host code knows by numbers, because the grid is
@@ -219,6 +134,19 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& written,
   made.follows = names.computed(texts);
   limit_grid(source.body, kernel, made);
   return made;
+}
+
+/// Notes which sizes host code rounds up to whole blocks, and whether it ensures multiples. One
+/// launch that does not is enough.
+void note_rounding(const HostLaunch& host, const SourceKernel& source, const Definitions& known,
+                   const ProposedLaunch& made, ProposedKernel& kernel) {
+  const HostNames names(host, source, known, kernel);
+  for (const std::string& dim : kernel.dims()) {
+    const int64_t block = block_of(dim, made);
+    if (block == 1) continue;
+    auto& noted = names.ensures_multiples(dim, block) ? kernel.whole_blocks : kernel.rounded_up;
+    noted.emplace(dim, made.origin);
+  }
 }
 
 /// Takes the numbers that host code passes, for parameters that are attrs or may turn out to be.
@@ -340,22 +268,65 @@ std::string unique_dim(const std::string& wanted, const ProposedKernel& kernel) 
   return name;
 }
 
-}  // namespace
-
-/// Returns a grid with one thread for each element of all dims.
+/// Returns a grid with one thread for each element of all dims, of blocks of so many elements.
 std::vector<std::string> usual_grid(const std::vector<std::string>& dims,
-                                    const std::vector<std::string>& block, bool plane) {
+                                    const std::vector<std::string>& elements) {
   if (dims.empty()) return {"1"};
-  if (plane && dims.size() > 1) {
-    return {fmt::format("cdiv({}, 16)", dims[1]), fmt::format("cdiv({}, 16)", dims[0])};
+  if (elements.size() > 1 && dims.size() > 1) {
+    return {fmt::format("cdiv({}, {})", dims[1], elements[0]),
+            fmt::format("cdiv({}, {})", dims[0], elements[1])};
   }
-  return {fmt::format("cdiv({}, {})", product(dims), product(block))};
+  return {fmt::format("cdiv({}, {})", product(dims), product(elements))};
 }
+
+/// Adds a launch with a thread for each element of a row, if the text compares no index with the
+/// row's length: a block of another size would leave elements out, or go past the row.
+void add_row_threads(const SourceKernel& source, const Definitions& definitions,
+                     const ProposedKernel& kernel, std::vector<ProposedLaunch>& all) {
+  const auto has = [&](const char* part) { return source.body.find(part) != std::string::npos; };
+  if (has("threadIdx.y") || !has("blockIdx.x")) return;
+  std::vector<std::string> sizes;
+  for (const ProposedParam& param : kernel.params) {
+    if (param.role == ParamRole::Dim && !has_tail_check(kernel, param.name)) {
+      sizes.push_back(param.written);
+    }
+  }
+  const auto row = threads_of_row(source.body, sizes);
+  if (!row) return;
+  ProposedLaunch made = all.back();
+  const std::string size = param_written(kernel, row->size)->name;
+  made.block = {row->each == 1 ? size : fmt::format("{} / {}", size, row->each)};
+  made.shared = dynamic_shared(source.body, made.block, definitions);
+  made.grid_dims.clear();
+  const std::string rows = rows_of(source.body, kernel);
+  if (rows == size) made.grid_dims = {unique_dim("rows", kernel)};
+  made.grid = {rows == size ? made.grid_dims[0] : rows};
+  // No guess of the number of threads is as good.
+  const auto guessed = std::ranges::find(all, std::string(), &ProposedLaunch::origin);
+  all.insert(guessed, std::move(made));
+}
+
+/// Adds the same launch with the sizes of its two axes exchanged, because the text of a kernel
+/// without comparisons does not tell a matrix's width from its height.
+void add_exchanged(const std::vector<std::string>& dims, std::vector<ProposedLaunch>& all) {
+  static const RE2 kTile(R"(, (\d+)\)$)");
+  std::string x, y;
+  const std::vector<std::string>& grid = all.back().grid;
+  if (dims.size() < 2 || grid.size() != 2 || !RE2::PartialMatch(grid[0], kTile, &x) ||
+      !RE2::PartialMatch(grid[1], kTile, &y) || grid != usual_grid(dims, {x, y})) {
+    return;
+  }
+  ProposedLaunch other = all.back();
+  other.grid = usual_grid({dims[1], dims[0]}, {x, y});
+  all.push_back(std::move(other));
+}
+
+}  // namespace
 
 ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel) {
   SourceKernel source = original;
-  source.body = with_plain_threads(original.body);
+  source.body = with_plain_blocks(with_plain_threads(original.body));
   Definitions known = definitions;
   for (const auto& [name, value] : instance.values) known.constants[name] = value;
   const auto in_sizes = [&](const std::string& written) {
@@ -382,7 +353,7 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
       made.each = std::max(made.each, place->each);
     } else if (!place->bound.empty() && !row_per_block) {
       made.grid.push_back(place->bound);
-    } else if (row_per_block && axis == 'x' && dims.size() == 1) {
+    } else if (row_per_block && axis == 'x' && dims.size() <= 1) {
       made.grid_dims = {unique_dim("rows", kernel)};
       made.grid.push_back(made.grid_dims[0]);
     } else if (row_per_block && axis == 'x' && dims.size() > 1) {
@@ -399,7 +370,9 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
   if (!known_axes || made.grid.empty()) {
     made.grid.clear();
     made.grid_dims.clear();
-    made.grid = usual_grid(dims, made.block, plane);
+    made.grid = usual_grid(dims, elements);
+    const bool has_blocks = source.body.find("blockIdx.x") != std::string::npos;
+    if (dims.empty() && has_blocks) made.grid = made.grid_dims = {"blocks"};
   }
   if (made.grid.size() == 1 && !dims.empty() && has_grid_stride(source.body)) {
     made.grid = {fmt::format("min({}, {})", kBlocksEnough, made.grid[0])};
@@ -414,10 +387,12 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
   for (const HostLaunch* host : instance.launches) {
     take_values(*host, source, kernel);
     if (auto made = launch_from_host(*host, source, context, instance, kernel)) {
+      note_rounding(*host, source, context.definitions, *made, kernel);
       all.push_back(*made);
     }
   }
   all.push_back(launch_from_body(source, instance, context.definitions, kernel));
+  add_exchanged(kernel.dims(), all);
   // Host code's launches need it, too.
   for (ProposedLaunch& one : all) one.each = all.back().each;
   kernel.computed = computed_sizes(source.body, context.definitions, kernel);
@@ -429,6 +404,7 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
     rows.grid_dims.clear();
     all.push_back(std::move(rows));
   }
+  add_row_threads(source, context.definitions, kernel, all);
   return all;
 }
 

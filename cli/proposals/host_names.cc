@@ -27,7 +27,11 @@ HostNames::HostNames(const HostLaunch& launch, const SourceKernel& source,
     const ProposedParam* param = param_written(kernel, source.params[i].name);
     if (param == nullptr || param->role != ParamRole::Dim) continue;
     const auto term = parse_c(launch.args[i], definitions);
-    if (!term || term->kind == Term::Kind::Integer) continue;
+    if (!term) continue;
+    if (term->kind == Term::Kind::Integer) {
+      numbers_.emplace(param->name, term->value);
+      continue;
+    }
     passed_.emplace_back(param->name, *term);
     if (term->kind == Term::Kind::Name) {
       plain_.emplace(term->text, kKept + param->name);
@@ -82,6 +86,26 @@ std::map<std::string, std::string> HostNames::computed(
     texts[param] = to_text(simplified(*plain));
   }
   return texts;
+}
+
+bool HostNames::ensures_multiples(const std::string& dim, int64_t block) const {
+  const auto is_multiple = [&](const Term& term) {
+    const auto plain = resolved(term, meaning(dim));
+    const Term value = plain ? simplified(*plain) : term;
+    return value.kind == Term::Kind::Integer && value.value > 0 && value.value % block == 0;
+  };
+  const auto number = numbers_.find(dim);
+  if (number != numbers_.end()) return number->second > 0 && number->second % block == 0;
+  const auto passed = std::ranges::find(passed_, dim, &std::pair<std::string, Term>::first);
+  if (passed == passed_.end()) return false;
+  if (is_multiple(passed->second)) return true;
+  return std::ranges::any_of(launch_.checks, [&](const MultipleCheck& check) {
+    const auto checked = parse_c(check.number, definitions_);
+    const auto divisor = parse_c(check.divisor, definitions_);
+    if (!checked || !divisor || !is_multiple(*divisor)) return false;
+    const auto here = resolved(*checked, meaning()), there = resolved(passed->second, meaning());
+    return *checked == passed->second || (here && there && *here == *there);
+  });
 }
 
 std::optional<std::string> HostNames::text_of(const std::string& written,

@@ -24,6 +24,10 @@ class HostNames {
   /// belong to an example.
   std::map<std::string, std::string> computed(const std::vector<std::string>& launch) const;
 
+  /// Returns whether host code launches it only with multiples of `block` for this size: it passes
+  /// such a number, or checks it before.
+  bool ensures_multiples(const std::string& dim, int64_t block) const;
+
   /// Returns the text in the kernel's names; other names of the host become sizes of the grid.
   std::optional<std::string> text_of(const std::string& written,
                                      std::vector<std::string>& grid_dims) const;
@@ -38,7 +42,9 @@ class HostNames {
 
   const HostLaunch& launch_;
   const Definitions& definitions_;
-  std::vector<std::pair<std::string, Term>> passed_;  ///< The argument of each parameter.
+  std::vector<std::pair<std::string, Term>> passed_;  ///< The argument of each size, unless it
+                                                      ///< is a number.
+  std::map<std::string, int64_t> numbers_;            ///< The sizes that are passed as numbers.
   std::map<std::string, std::string> plain_;
   std::vector<std::pair<Term, std::string>> whole_;
 };

@@ -6,6 +6,7 @@
 
 #include "cli/proposals/fit.h"
 #include "cli/proposals/propose.h"
+#include "cli/proposals/tails.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -112,6 +113,122 @@ void run(float* q, int rows, int heads, int size, int n) {
 __global__ void add(float* x, int n, int m) {}
 int main() { int n = 50000; add<<<(n + 255) / 256, 256>>>(x, n, n); })");
   EXPECT_TRUE(sample.launch().follows.empty());
+}
+
+TEST(Propose, NotesWhetherHostCodeLaunchesSizesThatAreRoundedUp) {
+  const auto launched = [](const std::string& host) {
+    return only("__global__ void twice(const float* x, float* y, int n) {}\n" + host);
+  };
+  const std::string launch = "twice<<<(n + 255) / 256, 256>>>(x, y, n);";
+  const std::string head = "void run(const float* x, float* y, int n) { ";
+  EXPECT_EQ(launched(head + launch + "}").rounded_up.at("n"), "k.cu:2");
+  for (const std::string& ensured :
+       {head + "assert (n % 256 == 0); " + launch + "}",
+        head + "if (n % 512 != 0) { throw 1; } " + launch + "}",
+        std::string("int main() { const int n = 1 << 20; float *x, *y; ") + launch + "}"}) {
+    const auto kernel = launched(ensured);
+    EXPECT_TRUE(kernel.rounded_up.empty()) << ensured;
+    EXPECT_EQ(kernel.whole_blocks.at("n"), "k.cu:2") << ensured;
+  }
+  for (const std::string& open :
+       {head + "assert (n % 32 == 0); " + launch + "}",
+        head + "assert (m % 256 == 0); " + launch + "}",
+        std::string("int main() { const int n = 50000; float *x, *y; ") + launch + "}",
+        // One launch of others is enough.
+        head + "assert (n % 256 == 0); " + launch +
+            "}\nvoid any(const float* x, float* y, int n) { " + launch + "}"}) {
+    EXPECT_EQ(launched(open).rounded_up.count("n"), 1u) << open;
+  }
+  EXPECT_TRUE(only("__global__ void twice(const float* x, float* y, int n) {}").rounded_up.empty());
+}
+
+TEST(HasTailCheck, SeesComparisonsWithASizeButNotTheLengthOfASum) {
+  const auto checks = [](const std::string& body) {
+    return has_tail_check(
+        only("__global__ void k(const float* x, float* y, int n) { " + body + " }"), "n");
+  };
+  for (const char* body :
+       {"if (i < n) y[i] = x[i];", "if (i >= (size_t)n) return;", "if (n <= i) return;",
+        "y[i] = x[min(i, n - 1)];", "y[i] = x[i % n];",
+        "const int last = n - 1; if (i <= last) y[i] = 0;",
+        "for (int i = blockIdx.x; i < n; i += gridDim.x) y[i] = 0;", "store(y, i, n);"}) {
+    EXPECT_TRUE(checks(body)) << body;
+  }
+  for (const char* body :
+       {"y[i] = x[i];", "for (int k = 0; k < n; ++k) y[i] += x[row * n + k];",
+        "for (int t = 0; t < n / 16; ++t) y[i] += x[t];", "y[row * n + i] = x[i] < 0 ? 0 : x[i];",
+        "y[i] = static_cast<float>(n) * x[i];", "y[i] = x[i * n] * (1 << 4);"}) {
+    EXPECT_FALSE(checks(body)) << body;
+  }
+}
+
+TEST(Propose, ExchangesWidthAndHeightOfATileThatComparesNeither) {
+  const auto kernel = only(R"(
+__global__ void turn(const float* in, float* out, int width, int height) {
+  __shared__ float tile[32][33];
+  const int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+  for (int j = 0; j < 32; j += 8) tile[threadIdx.y + j][threadIdx.x] = in[(y + j) * width + x];
+})");
+  ASSERT_GE(kernel.launches.size(), 2u);
+  EXPECT_EQ(kernel.launches[0].block, (std::vector<std::string>{"32", "8"}));
+  EXPECT_EQ(kernel.launches[0].grid,
+            (std::vector<std::string>{"cdiv(height, 32)", "cdiv(width, 32)"}));
+  EXPECT_EQ(kernel.launches[1].grid,
+            (std::vector<std::string>{"cdiv(width, 32)", "cdiv(height, 32)"}));
+}
+
+TEST(Propose, GivesARowWithoutChecksAThreadForEachElement) {
+  const std::string head =
+      "__global__ void rows(const int* idx, const float* w, float* y, int n, "
+      "int d) { int tx = threadIdx.x";
+  const auto one = only(head + "; y[blockIdx.x * d + tx] = w[idx[blockIdx.x] * d + tx]; }");
+  EXPECT_EQ(one.launch().grid, std::vector<std::string>{"n"});
+  EXPECT_EQ(one.launch().block, std::vector<std::string>{"d"});
+  for (const char* four :
+       {" * 4; y[blockIdx.x * d + tx] = w[tx]; y[blockIdx.x * d + tx + 1] = 0; }",
+        "; y[blockIdx.x * d + 4 * tx] = w[4 * tx]; }"}) {
+    EXPECT_EQ(only(head + four).launch().block, std::vector<std::string>{"d / 4"}) << four;
+  }
+  const auto checked = only(head + "; if (tx < d) y[blockIdx.x * d + tx] = w[tx]; }");
+  EXPECT_EQ(checked.launch().block, std::vector<std::string>{"256"});
+}
+
+TEST(Propose, KnowsShortNamesOfBlocksAndThreads) {
+  const auto kernel = only(R"(
+__global__ void product(const float* A, const float* B, float* C, int width) {
+  int bx = blockIdx.x, by = blockIdx.y;
+  int tx = threadIdx.x, ty = threadIdx.y;
+  int Row = by * blockDim.y + ty;
+  int Col = blockDim.x * bx + tx;
+  if (Row < width && Col < width) C[Row * width + Col] = 0;
+})");
+  EXPECT_EQ(kernel.launch().grid, (std::vector<std::string>{"cdiv(width, 16)", "cdiv(width, 16)"}));
+}
+
+TEST(Propose, TakesTheThreadsThatPtxAllows) {
+  const std::string ptx =
+      ".visible .entry one(.param .u64 p)\n{\n}\n.visible .entry two(.param .u64 p)\n.maxntid "
+      "128, 1, 1\n{\n}\n";
+  EXPECT_FALSE(threads_of_entry(ptx, "one"));
+  EXPECT_EQ(threads_of_entry(ptx, "two"), 128);
+  PtxMetrics entry;
+  entry.entry = "two";
+  entry.params = {{"p", "u64", 8}, {"n", "u32", 4}};
+  std::string why;
+  const auto kernel = propose(entry, "k.ptx", 128, why);
+  ASSERT_TRUE(kernel) << why;
+  EXPECT_EQ(kernel->launch().block, std::vector<std::string>{"128"});
+  EXPECT_EQ(kernel->launch().grid, std::vector<std::string>{"cdiv(n1, 128)"});
+}
+
+TEST(Propose, GivesAKernelWithoutSizesAnyNumberOfBlocks) {
+  const auto kernel = only(
+      "__global__ void add(const float* a, float* b) { int i = blockIdx.x * blockDim.x + "
+      "threadIdx.x; b[i] += a[i]; }");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"blocks"});
+  EXPECT_EQ(kernel.dims(), std::vector<std::string>{"blocks"});
+  const auto single = only("__global__ void add(const float* a, float* b) { b[threadIdx.x] = 0; }");
+  EXPECT_EQ(single.launch().grid, std::vector<std::string>{"1"});
 }
 
 TEST(Propose, TakesTheTilesThatOthersAreDividedByOrSharedMemoryHas) {
@@ -303,14 +420,14 @@ TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
   entry.entry = "add.kernel";
   entry.params = {{"a", "u64", 8}, {"b", "u64", 8}, {"n", "u32", 4}, {"s", "f32", 4}};
   std::string why;
-  const auto kernel = propose(entry, "k.ptx", why);
+  const auto kernel = propose(entry, "k.ptx", std::nullopt, why);
   ASSERT_TRUE(kernel) << why;
   EXPECT_EQ(kernel->name, "add_kernel");
   EXPECT_EQ(kernel->entry, "add.kernel");
   EXPECT_EQ(kernel->params[0].role, ParamRole::Input);
   EXPECT_EQ(kernel->params[1].role, ParamRole::Output);
   entry.params.push_back({"big", "b8", 48});
-  EXPECT_FALSE(propose(entry, "k.ptx", why));
+  EXPECT_FALSE(propose(entry, "k.ptx", std::nullopt, why));
   EXPECT_NE(why.find("48 bytes"), std::string::npos);
 }
 

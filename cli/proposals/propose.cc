@@ -4,6 +4,7 @@
 #include <array>
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include "cli/cuda_text/c_expression.h"
 #include "cli/cuda_text/cpp_text.h"
@@ -239,8 +240,15 @@ std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceCont
   return all;
 }
 
+std::optional<int64_t> threads_of_entry(const std::string& ptx, const std::string& entry) {
+  const std::string directive =
+      R"(\.entry\s+)" + RE2::QuoteMeta(entry) + R"(\b[^{]*\.(?:reqntid|maxntid)\s+(\d+))";
+  int64_t threads = 0;
+  return RE2::PartialMatch(ptx, directive, &threads) ? std::optional(threads) : std::nullopt;
+}
+
 std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string& source,
-                                      std::string& why) {
+                                      std::optional<int64_t> threads, std::string& why) {
   ProposedKernel made;
   made.name = legal_name(entry.entry);
   made.source = source;
@@ -262,7 +270,9 @@ std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string
     }
   }
   settle_outputs(false, made.params);
-  made.launches = {launch_from_body({}, {}, {}, made)};
+  SourceKernel written;
+  if (threads) written.attributes = fmt::format("__launch_bounds__({})", *threads);
+  made.launches = {launch_from_body(written, {}, {}, made)};
   return made;
 }
 

@@ -26,6 +26,7 @@ struct Listed {
 constexpr Listed kListed[] = {
     {".cu", &FoundFiles::cuda},     {".ptx", &FoundFiles::ptx},     {".h", &FoundFiles::headers},
     {".cuh", &FoundFiles::headers}, {".hpp", &FoundFiles::headers}, {".inc", &FoundFiles::headers},
+    {".hxx", &FoundFiles::headers}, {".inl", &FoundFiles::headers},
 };
 
 bool is_skipped(const std::string& folder) {

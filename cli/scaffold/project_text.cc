@@ -1,6 +1,7 @@
 #include "cli/scaffold/project_text.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/core.h>
 
@@ -101,7 +102,7 @@ std::string launch_text(const ProposedKernel& kernel, const std::vector<std::str
 /// Describes results that need not be repeatable.
 std::string determinism_text(const ProposedKernel& kernel) {
   if (std::ranges::any_of(kernel.params, &ProposedParam::any_order)) {
-    return "deterministic = false  # Keys take places in no fixed order.\n";
+    return "deterministic = false  # Elements take places in no fixed order.\n";
   }
   if (kernel.deterministic) return "";
   return "deterministic = false  # Atomics add floats in no fixed order,\n"
@@ -218,6 +219,13 @@ std::string reference_text(const ProposedKernel& kernel) {
     }
   }
   for (const ProposedSymbol& one : kernel.symbols) names.push_back(one.input);
+  // Sizes that the kernel does not get: of the grid, and of tables that indices choose from.
+  std::set<std::string> sizes;
+  for (const std::string& dim : kernel.dims()) sizes.insert(dim);
+  for (const auto& [dim, values] : kernel.sizes) sizes.insert(dim);
+  for (const std::string& dim : sizes) {
+    if (std::ranges::find(names, dim) == names.end()) names.push_back(dim);
+  }
   return fmt::format(
       "\"\"\"What the kernel {0} should compute.\n\n"
       "Inputs arrive as NumPy arrays widened to float64, sizes and attributes as numbers. Return "

@@ -87,6 +87,10 @@ class Reader {
     return text && text->find("__global__") != std::string::npos && !scan_kernels(*text).empty();
   }
 
+  void leave_out(const std::string& file, const std::string& why) {
+    out_.left_out.push_back({file, "", why});
+  }
+
   std::vector<FileToTry>& files_to_try() { return files_to_try_; }
 
   SourceKernels take() {
@@ -164,12 +168,18 @@ SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
   Reader reader(files);
   std::vector<std::string> all = files.cuda;
   // Headers of a header-only library are included by no source.
-  std::ranges::copy_if(files.headers, std::back_inserter(all),
-                       [](const std::string& file) { return file.ends_with(".cuh"); });
+  all.insert(all.end(), files.headers.begin(), files.headers.end());
   for (size_t i = 0; i < all.size(); ++i) {
-    if (i >= files.cuda.size() && !reader.is_source(all[i])) continue;
+    const bool is_header = i >= files.cuda.size();
+    if (is_header && !reader.is_source(all[i])) continue;
     if (!progress("reading " + all[i], i, all.size())) return reader.take();
-    reader.read(all[i]);
+    if (is_header && !all[i].ends_with(".cuh")) {
+      reader.leave_out(all[i],
+                       "no source includes it, and gpuemu.toml takes kernels from .cu and "
+                       ".cuh files; write a .cu file that includes it");
+    } else {
+      reader.read(all[i]);
+    }
   }
   try_kernels(files.folder, reader.files_to_try(), progress);
   return reader.take();

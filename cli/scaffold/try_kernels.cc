@@ -46,14 +46,16 @@ std::string first_line(std::string text, const fs::path& folder) {
 }
 
 LeftOut refusal_of(const ProposedKernel& kernel, const Error& problem, const fs::path& folder) {
-  std::string why = about_missing_header(problem.message);
+  // Headers of the host are no obstacle by themselves: it was compiled without them, too.
+  const size_t at = problem.message.find(kWithoutHost);
+  const bool is_tried_alone = at != std::string::npos;
+  const std::string message =
+      is_tried_alone ? problem.message.substr(at + kWithoutHost.size()) : problem.message;
+  std::string why = about_missing_header(message);
   if (why.empty()) {
-    why = fmt::format("it does not compile: {}; fix it, or write its entry yourself",
-                      first_line(problem.message, folder));
-  }
-  if (const size_t at = problem.message.find(kWithoutHost); at != std::string::npos) {
-    const std::string also = problem.message.substr(at + kWithoutHost.size());
-    why += "; without it: " + first_line(also, folder);
+    why = fmt::format("it does not compile{}: {}; fix it, or write its entry yourself",
+                      is_tried_alone ? ", even without its code for the host" : "",
+                      first_line(message, folder));
   }
   return {kernel.source, kernel.name, why};
 }

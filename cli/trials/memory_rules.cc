@@ -51,4 +51,34 @@ void describe_hash_table(ProposedKernel& kernel) {
   }
 }
 
+void describe_compaction(ProposedKernel& kernel) {
+  // "base = atomicAdd(count, found)" or "out[atomicAdd(&count[0], 1)]". A counter with an index
+  // orders the elements by that index.
+  static const RE2 kTaken(
+      R"((\w+)\s*[=\[]\s*atomic(?:Add|Inc)\w*\s*\(\s*&?\s*(\w+)\s*(?:\[\s*0\s*\])?\s*,)");
+  re2::StringPiece rest(kernel.body);
+  std::string place, counted;
+  while (RE2::FindAndConsume(&rest, kTaken, &place, &counted)) {
+    const ProposedParam* counter = param_written(kernel, counted);
+    if (counter == nullptr || !is_tensor(*counter) || !is_integer(*counter)) continue;
+    std::string places = RE2::QuoteMeta(place);
+    std::string computed;
+    re2::StringPiece values(kernel.body);
+    while (
+        RE2::FindAndConsume(&values, R"(\b(\w+)\s*=\s*[^;={}]*\b)" + place + R"(\b)", &computed)) {
+      places += "|" + RE2::QuoteMeta(computed);
+    }
+    for (ProposedParam& taken : kernel.params) {
+      if (!is_tensor(taken) || taken.is_const || &taken == counter || !taken.init.empty()) continue;
+      const std::string name = R"(\b)" + RE2::QuoteMeta(taken.written) + R"(\s*\[)";
+      const bool is_place = taken.written == place ||
+                            RE2::PartialMatch(kernel.body, name + R"([^\]=]*\b(?:)" + places +
+                                                               R"()\b[^\]]*\]\s*=[^=])");
+      if (!is_place) continue;
+      taken.any_order = true;
+      taken.init = "0";
+    }
+  }
+}
+
 }  // namespace gpuemu::cli

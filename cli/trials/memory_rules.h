@@ -20,4 +20,8 @@ void mark_scratch(ProposedKernel& kernel);
 /// other kernels unchanged.
 void describe_hash_table(ProposedKernel& kernel);
 
+/// If threads take places in an output from a counter, as a compaction does, the elements have no
+/// order, and those behind the last one keep what they were: 0. Leaves other kernels unchanged.
+void describe_compaction(ProposedKernel& kernel);
+
 }  // namespace gpuemu::cli

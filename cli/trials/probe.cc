@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fmt/core.h>
+#include <re2/re2.h>
 
 #include "common/base/clock.h"
 #include "common/numeric/element.h"
@@ -95,6 +96,15 @@ std::vector<bool> changes(const std::vector<std::byte>& before, const std::vecto
   }
 }
 
+/// Returns the message as a sentence about the kernel. Addresses differ in every run.
+std::string sentence_of(std::string message) {
+  static const RE2 kVerb("^(reads|writes|updates|copies) ");
+  static const RE2 kNowhere(" at 0x[0-9a-f]+, which belongs to no tensor");
+  RE2::Replace(&message, kVerb, R"(it \1 )");
+  RE2::Replace(&message, kNowhere, " far from every tensor");
+  return message;
+}
+
 void add_finding(const DeviceFinding& finding, const ProbeCall& call, ProbeSeen& seen) {
   if (is_note(finding)) return;
   bool of_tensor = false;
@@ -112,7 +122,7 @@ void add_finding(const DeviceFinding& finding, const ProbeCall& call, ProbeSeen&
                          tensor != call.tensors.end() && tensor->room == tensor->elements;
   seen.problem = is_beyond ? fmt::format("it goes past the {} elements that '{}' has in a trial",
                                          tensor->elements, tensor->name)
-                           : finding.message;
+                           : sentence_of(finding.message);
 }
 
 }  // namespace

@@ -53,6 +53,12 @@ bool is_compared(const ProposedKernel& kernel, const std::string& dim) {
   return param == kernel.params.end() || is_compared(kernel.body, *param);
 }
 
+bool is_row_length(const ProposedKernel& kernel, const ProposedParam& dim) {
+  // "2 * radius + 1" is not one.
+  return has(kernel.body, R"(\[[^\]=;]*[A-Za-z_)]\w*\s*\*\s*)" + word(dim)) ||
+         has(kernel.body, R"(blockIdx\.\w\s*\*\s*)" + word(dim));
+}
+
 std::vector<Requirement> requirements_of(const ProposedKernel& kernel) {
   std::vector<const ProposedParam*> dims;
   for (const ProposedParam& param : kernel.params) {

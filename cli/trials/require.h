@@ -23,6 +23,9 @@ struct Requirement {
 /// Returns whether the kernel's text compares an index with the size.
 bool is_compared(const ProposedKernel& kernel, const std::string& dim);
 
+/// Returns whether an index expression multiplies the size, or the text a block's number by it.
+bool is_row_length(const ProposedKernel& kernel, const ProposedParam& dim);
+
 /// Returns the conditions that the kernel's text suggests, the most likely first: it divides one
 /// size by another, or compares with one and multiplies by the other.
 std::vector<Requirement> requirements_of(const ProposedKernel& kernel);

@@ -28,6 +28,44 @@ __global__ void insert(const unsigned* keys, unsigned* table, int n, int capacit
   EXPECT_TRUE(kernel.params[1].any_order);
 }
 
+ProposedKernel proposed(const std::string& source) {
+  std::string why;
+  return propose(scan_kernels(source).front(), {scan_definitions(source), {}}, "k.cu", why).front();
+}
+
+TEST(DescribeCompaction, LeavesTheOrderOpenWhereACounterGivesPlaces) {
+  for (const char* body :
+       {"int at = atomicAdd(count, 1); out[at] = in[i];", "out[atomicAdd(&count[0], 1)] = in[i];",
+        "int base = 0; if (lane == 0) base = atomicAdd(count, n); int at = base + lane; out[at] = "
+        "in[i];"}) {
+    ProposedKernel kernel = proposed(
+        std::string("__global__ void keep(const float* in, float* out, int* count, int n) { ") +
+        body + " }");
+    describe_compaction(kernel);
+    EXPECT_TRUE(kernel.params[1].any_order) << body;
+    EXPECT_EQ(kernel.params[1].init, "0") << body;
+    EXPECT_FALSE(kernel.params[2].any_order) << body;
+  }
+  // The elements of a bucket are together.
+  ProposedKernel buckets = proposed(
+      "__global__ void sort(const int* in, int* out, int* begin) { int at = atomicAdd(&begin[b], "
+      "1); out[at] = in[i]; }");
+  describe_compaction(buckets);
+  EXPECT_FALSE(buckets.params[1].any_order);
+}
+
+TEST(IsRowLength, SeesIndicesAndBlocks) {
+  const auto is = [](const char* body) {
+    const ProposedKernel kernel = proposed(
+        std::string("__global__ void k(const float* x, float* y, int cols) { ") + body + " }");
+    return is_row_length(kernel, kernel.params[2]);
+  };
+  EXPECT_TRUE(is("y[i] = x[row * cols + i];"));
+  EXPECT_TRUE(is("const float* row = x + blockIdx.x * cols;"));
+  EXPECT_FALSE(is("y[i] = x[i] * cols;"));
+  EXPECT_FALSE(is("y[i] = x[(2 * cols + 1) + i];"));
+}
+
 TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
   ProposedKernel kernel;
   for (const char* name : {"heads", "kv_heads", "classes", "pitch"}) {

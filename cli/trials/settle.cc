@@ -63,7 +63,7 @@ class Settlement {
   /// Determines the roles, the sizes and the sums; call it when every tensor has its shape.
   bool finish() {
     find_roles();
-    name_attrs();
+    if (!name_attrs()) return false;
     const std::vector<std::string> dims = all_dims();
     Sizes base = with_tables(observed_.sizes.front());
     if (!trial_.fits(base)) {
@@ -80,13 +80,15 @@ class Settlement {
         open, base, [&](const Sizes& sizes) { return trial_.fits(sizes); },
         [&](const Sizes& sizes) { return is_meant(sizes); }, divisors_of(kernel_.follows));
     kernel_.sizes = std::move(allowed.values);
+    const std::set<std::string> settled = settle_tails(open, kernel_);
     for (const std::string& dim : open) {
-      if (keep_tails(dim, kernel_) || !allowed.refused.contains(dim)) continue;
+      if (settled.contains(dim) || !allowed.refused.contains(dim)) continue;
       Sizes sizes = base;
       sizes[dim] = allowed.refused[dim];
       tell_refused(dim, allowed.refused[dim], trial_.misfit(sizes), kernel_);
     }
     kernel_.sizes.insert(indices_.limits.begin(), indices_.limits.end());
+    tell_one_more(kernel_);
     kernel_.accumulate = sum_length(kernel_);
     return true;
   }
@@ -202,8 +204,9 @@ class Settlement {
     return sizes;
   }
 
-  /// Integers that no size depends on become attributes.
-  void name_attrs() {
+  /// Integers that no size depends on become attributes. Returns false if one is the length of a
+  /// row, which a shape must show.
+  bool name_attrs() {
     std::string all;
     for (const ProposedParam& tensor : kernel_.params) {
       for (const std::string& text : tensor.shape) {
@@ -221,9 +224,12 @@ class Settlement {
       if (param.role != ParamRole::Dim || kernel_.follows.contains(param.name)) continue;
       const std::string pattern = R"(\b)" + RE2::QuoteMeta(param.name) + R"(\b)";
       if (RE2::PartialMatch(all, pattern)) continue;
+      // The number that host code passes is known to be right.
+      if (param.values.empty() && is_row_length(kernel_, param)) return false;
       param.role = ParamRole::Attr;
       if (param.values.empty()) param.values = "[1, 7]";
     }
+    return true;
   }
 
   /// Keeps the values of an integer with which the kernel runs. Returns false if none is left.
@@ -450,18 +456,6 @@ bool try_free_sizes(const std::string& entry, const ProposedKernel& kernel, Sear
          try_requirements(tied, false, search, probe) || try_equal_sizes(tied, search, probe);
 }
 
-/// Returns how many dims ran only with a few small values: their dependency on another size was not
-/// found.
-size_t narrow_dims(const ProposedKernel& kernel) {
-  constexpr int64_t kNarrow = 16;
-  return static_cast<size_t>(std::ranges::count_if(kernel.sizes, [](const auto& dim) {
-    int64_t value = 0, largest = 0;
-    re2::StringPiece rest(dim.second);
-    while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) largest = std::max(largest, value);
-    return largest < kNarrow;
-  }));
-}
-
 }  // namespace
 
 std::string settle(const std::string& ptx, const std::string& entry, ProposedKernel& kernel) {
@@ -469,6 +463,7 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   if (!probe) return probe.error().message;
   Search as_host(*probe, entry), search(*probe, entry);
   describe_hash_table(kernel);
+  describe_compaction(kernel);
   const bool runs_as_host = try_host_sizes(kernel, as_host, *probe);
   // The sizes of host code are sufficient; check briefly whether the kernel accepts other sizes,
   // too.
@@ -479,7 +474,7 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
   // Independent sizes are more general than those of one caller.
   const bool is_free =
       done && search.found()->require.empty() &&
-      (!runs_as_host || narrow_dims(*search.found()) <= narrow_dims(*as_host.found()));
+      (!runs_as_host || narrow_dims(search.found()->sizes) <= narrow_dims(as_host.found()->sizes));
   if (runs_as_host && !is_free) {
     kernel = *as_host.found();
   } else {

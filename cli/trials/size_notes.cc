@@ -1,56 +1,147 @@
 #include "cli/trials/size_notes.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
+
+#include "cli/proposals/tails.h"
 
 namespace gpuemu::cli {
 namespace {
 
 constexpr int64_t kBlocksSome = 4;
 
-/// Returns the elements of a block if the launch rounds `dim` up to whole blocks; otherwise 1.
-int64_t block_of(const std::string& dim, const ProposedLaunch& launch) {
-  const std::string name = R"(cdiv\()" + RE2::QuoteMeta(dim);
-  for (const std::string& text : launch.grid) {
-    int64_t threads_each = 1, block = 0;
-    if (!RE2::PartialMatch(text, name + R"(, (\d+)\))", &block) &&
-        !RE2::PartialMatch(text, name + R"( \* (\d+), (\d+)\))", &threads_each, &block)) {
-      continue;
-    }
-    block /= std::max<int64_t>(std::gcd(block, threads_each), 1);
-    if (block > 1) return block;
+std::string multiples(int64_t step, int64_t largest) {
+  return fmt::format("{{ range = [{0}, {1}], multiple_of = {0} }}", step, largest);
+}
+
+/// A size of which only multiples of the block ran.
+struct Tail {
+  std::string dim;
+  int64_t block = 1, each = 1, largest = 0;
+
+  /// The values of all sizes that a thread can take, and of whole blocks.
+  std::string all() const {
+    return each == 1 ? fmt::format("[1, {}]", largest) : multiples(each, largest);
   }
-  return 1;
+  std::string whole() const { return multiples(block, std::max(largest, kBlocksSome * block)); }
+};
+
+std::optional<Tail> tail_of(const std::string& dim, const ProposedKernel& kernel) {
+  // The kernel cannot check a size that it learns only from the grid.
+  const std::vector<std::string>& of_grid = kernel.launch().grid_dims;
+  if (std::ranges::find(of_grid, dim) != of_grid.end()) return std::nullopt;
+  Tail tail{dim, block_of(dim, kernel.launch())};
+  const auto known = kernel.sizes.find(dim);
+  if (tail.block == 1 || known == kernel.sizes.end()) return std::nullopt;
+  re2::StringPiece rest(known->second);
+  int64_t value = 0;
+  while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
+    if (value % tail.block != 0) return std::nullopt;
+    tail.largest = std::max(tail.largest, value);
+  }
+  // If a thread handles several elements at once, sizes must be multiples of them.
+  if (tail.block % kernel.launch().each == 0) tail.each = kernel.launch().each;
+  return tail;
+}
+
+/// Returns "M and N".
+std::string names_of(const std::vector<Tail>& tails) {
+  std::string text;
+  for (const Tail& tail : tails) text += (text.empty() ? "" : " and ") + tail.dim;
+  return text;
+}
+
+/// Returns "M = [1, 64] and N = [1, 64]".
+std::string settings_of(const std::vector<Tail>& tails, std::string (Tail::*values)() const) {
+  std::string text;
+  for (const Tail& tail : tails) {
+    text += (text.empty() ? "" : " and ") + tail.dim + " = " + (tail.*values)();
+  }
+  return text;
+}
+
+/// Returns what is doubtful about tails that `launch` rounds up.
+std::string doubt_about(const std::vector<Tail>& tails, const std::string& launch) {
+  const int64_t each = tails.front().each;
+  return fmt::format(
+      "Only multiples of {} ran without a finding, but {} rounds {} up{}. If {}, write {}.",
+      tails.front().block, launch, names_of(tails),
+      each == 1 ? "" : fmt::format(", and each thread takes {} elements at once", each),
+      tails.size() == 1 ? tails.front().dim + " is always such a multiple"
+                        : "they are always such multiples",
+      settings_of(tails, &Tail::whole));
+}
+
+/// Returns the note about sizes that are whole blocks; `place` is that of a launch that ensures it,
+/// "" if none does.
+std::string note_about(const std::vector<Tail>& tails, const std::string& place) {
+  const std::string names = names_of(tails);
+  const std::string what =
+      tails.size() == 1
+          ? fmt::format("{} is a multiple of {}, its block", names, tails.front().block)
+          : fmt::format("{} are multiples of {}, their block", names, tails.front().block);
+  if (!place.empty()) return fmt::format("{}, as at {}: other sizes fail.", what, place);
+  return fmt::format(
+      "{}, because no index is compared with {}. If your program passes others, write {}: a test "
+      "then shows what goes wrong.",
+      what, tails.size() == 1 ? names : "them", settings_of(tails, &Tail::all));
 }
 
 }  // namespace
 
-bool keep_tails(const std::string& dim, ProposedKernel& kernel) {
-  // The kernel cannot check a size that it learns only from the grid.
-  const std::vector<std::string>& of_grid = kernel.launch().grid_dims;
-  if (std::ranges::find(of_grid, dim) != of_grid.end()) return false;
-  const int64_t block = block_of(dim, kernel.launch());
-  if (block == 1) return false;
-  std::string& values = kernel.sizes[dim];
-  re2::StringPiece rest(values);
-  int64_t value = 0, largest = 0;
-  while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
-    if (value % block != 0) return false;
-    largest = std::max(largest, value);
+std::set<std::string> settle_tails(const std::vector<std::string>& dims, ProposedKernel& kernel) {
+  using Place = std::pair<int64_t, std::string>;  // The block, and the launch in host code.
+  std::map<Place, std::vector<Tail>> doubtful, whole;
+  std::set<std::string> settled;
+  for (const std::string& dim : dims) {
+    const auto tail = tail_of(dim, kernel);
+    if (!tail) continue;
+    settled.insert(dim);
+    const auto rounded_up = kernel.rounded_up.find(dim), ensured = kernel.whole_blocks.find(dim);
+    const bool is_ensured = ensured != kernel.whole_blocks.end();
+    if (rounded_up != kernel.rounded_up.end()) {
+      doubtful[{tail->block, "the launch at " + rounded_up->second}].push_back(*tail);
+    } else if (!is_ensured && has_tail_check(kernel, dim)) {
+      doubtful[{tail->block, "its launch"}].push_back(*tail);
+    } else {
+      whole[{tail->block, is_ensured ? ensured->second : ""}].push_back(*tail);
+    }
   }
-  // If a thread handles several elements at once, sizes must be multiples of them.
-  const int64_t each = block % kernel.launch().each == 0 ? kernel.launch().each : 1;
-  values = each == 1 ? fmt::format("[1, {}]", largest)
-                     : fmt::format("{{ range = [{0}, {1}], multiple_of = {0} }}", each, largest);
-  kernel.doubts.push_back(fmt::format(
-      "Only multiples of {0} ran without a finding, but its launch rounds {1} up{2}. If {1} is "
-      "always such a multiple, write {1} = {{ range = [{0}, {3}], multiple_of = {0} }}.",
-      block, dim, each == 1 ? "" : fmt::format(", and each thread takes {} elements at once", each),
-      std::max(largest, kBlocksSome * block)));
-  return true;
+  for (const auto& [place, tails] : doubtful) {
+    kernel.doubts.push_back(doubt_about(tails, place.second));
+    for (const Tail& tail : tails) kernel.sizes[tail.dim] = tail.all();
+  }
+  for (const auto& [place, tails] : whole) {
+    kernel.notes.push_back(note_about(tails, place.second));
+    for (const Tail& tail : tails) {
+      if (tail.largest > tail.block) kernel.sizes[tail.dim] = multiples(tail.block, tail.largest);
+    }
+  }
+  return settled;
+}
+
+void tell_one_more(ProposedKernel& kernel) {
+  for (const ProposedParam& dim : kernel.params) {
+    if (dim.role != ParamRole::Dim) continue;
+    const std::string name = RE2::QuoteMeta(dim.written);
+    if (!RE2::PartialMatch(kernel.body, R"(<=\s*)" + name + R"(\s*[;)&|?,])")) continue;
+    std::string tensors;
+    for (const ProposedParam& tensor : kernel.params) {
+      if (tensor.shape != std::vector{dim.name + " + 1"}) continue;
+      tensors += (tensors.empty() ? "" : " and ") + tensor.name;
+    }
+    if (tensors.empty()) continue;
+    kernel.notes.push_back(fmt::format(
+        "An index reaches {0} itself (<= {1}), so {2} got {0} + 1 elements. With {0} elements "
+        "that is a fault: write shape = [\"{0}\"], and a test shows it.",
+        dim.name, dim.written, tensors));
+  }
 }
 
 void tell_refused(const std::string& dim, int64_t refused, const std::string& why,

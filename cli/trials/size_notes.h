@@ -3,16 +3,22 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "cli/proposals/propose.h"
 
 namespace gpuemu::cli {
 
-/// A launch that rounds `dim` up to whole blocks is meant for sizes in between, too. If the kernel
-/// works only at multiples of the block, it lacks a check of its tail; all sizes are kept, so that
-/// a test shows the fault. Returns false if its sizes do not change.
-bool keep_tails(const std::string& dim, ProposedKernel& kernel);
+/// Decides about the sizes of which only multiples of the block ran, if the launch rounds them up.
+/// Host code that rounds one up launches the sizes in between, too, and a kernel that compares an
+/// index with it is meant for them: all sizes are kept, so that a test shows the fault. Otherwise
+/// the kernel is meant for whole blocks, and its sizes are multiples. Returns those sizes.
+std::set<std::string> settle_tails(const std::vector<std::string>& dims, ProposedKernel& kernel);
+
+/// Notes which tensors have an element more than a size that an index is compared with by <=.
+void tell_one_more(ProposedKernel& kernel);
 
 /// Notes why the kernel fails at sizes that its dim leaves out: `why` with `refused`; does nothing
 /// if it is "".

@@ -324,4 +324,14 @@ AllowedSizes allowed_sizes(const std::vector<std::string>& dims, const Sizes& ba
   return out;
 }
 
+size_t narrow_dims(const std::map<std::string, std::string>& values) {
+  constexpr int64_t kNarrow = 16;
+  return static_cast<size_t>(std::ranges::count_if(values, [](const auto& dim) {
+    int64_t value = 0, largest = 0;
+    re2::StringPiece rest(dim.second);
+    while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) largest = std::max(largest, value);
+    return largest < kNarrow;
+  }));
+}
+
 }  // namespace gpuemu::cli

@@ -40,4 +40,8 @@ AllowedSizes allowed_sizes(
     const Works& meant = [](const Sizes&) { return true; },
     const std::map<std::string, int64_t>& steps = {});
 
+/// Returns how many of these dims have only a few small values: their dependency on another size
+/// was not found.
+size_t narrow_dims(const std::map<std::string, std::string>& values);
+
 }  // namespace gpuemu::cli

@@ -2,6 +2,7 @@
 #include "cli/trials/sizes.h"
 
 #include <functional>
+#include <set>
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -11,20 +12,96 @@
 namespace gpuemu::cli {
 namespace {
 
-TEST(KeepTails, KeepsMultiplesOfWhatAThreadTakesAtOnce) {
+/// A copy that a program launches with "cdiv(n, 2048)" blocks, 8 elements to a thread, and that ran
+/// with multiples of 2048.
+ProposedKernel kernel_of_whole_blocks(const std::string& body) {
   ProposedKernel kernel;
+  kernel.params = {{"n", ParamRole::Dim, "int32", "i32", "n"}};
   kernel.launches = {{.grid = {"cdiv(n, 2048)"}, .block = {"256"}, .each = 8}};
   kernel.sizes = {{"n", "[2048, 6144]"}};
-  EXPECT_TRUE(keep_tails("n", kernel));
+  kernel.body = body;
+  return kernel;
+}
+
+TEST(SettleTails, KeepsMultiplesOfWhatAThreadTakesAtOnce) {
+  ProposedKernel kernel = kernel_of_whole_blocks("if (i <= n) y[i] = x[i];");
+  EXPECT_EQ(settle_tails({"n"}, kernel).size(), 1u);
   EXPECT_EQ(kernel.sizes["n"], "{ range = [8, 6144], multiple_of = 8 }");
   ASSERT_EQ(kernel.doubts.size(), 1u);
-  EXPECT_NE(kernel.doubts[0].find("each thread takes 8 elements at once"), std::string::npos);
+  EXPECT_NE(kernel.doubts[0].find("its launch rounds n up, and each thread takes 8 elements at "
+                                  "once. If n is always such a multiple"),
+            std::string::npos);
   kernel.launches[0].each = 1;
   kernel.sizes = {{"n", "{ range = [2048, 6144], multiple_of = 2048 }"}};
-  EXPECT_TRUE(keep_tails("n", kernel));
+  EXPECT_EQ(settle_tails({"n"}, kernel).size(), 1u);
   EXPECT_EQ(kernel.sizes["n"], "[1, 6144]");
+  EXPECT_TRUE(kernel.notes.empty());
   kernel.sizes = {{"n", "[1, 300]"}};
-  EXPECT_FALSE(keep_tails("n", kernel));
+  EXPECT_TRUE(settle_tails({"n"}, kernel).empty());
+}
+
+TEST(SettleTails, TakesWholeBlocksWhereNoIndexIsComparedAndNoHostCodeRoundsUp) {
+  ProposedKernel kernel = kernel_of_whole_blocks("y[i] = x[i];");
+  kernel.launches[0].each = 1;
+  EXPECT_EQ(settle_tails({"n"}, kernel).size(), 1u);
+  EXPECT_EQ(kernel.sizes["n"], "{ range = [2048, 6144], multiple_of = 2048 }");
+  EXPECT_TRUE(kernel.doubts.empty());
+  ASSERT_EQ(kernel.notes.size(), 1u);
+  EXPECT_EQ(kernel.notes[0],
+            "n is a multiple of 2048, its block, because no index is compared with n. If your "
+            "program passes others, write n = [1, 6144]: a test then shows what goes wrong.");
+}
+
+TEST(SettleTails, FollowsWhatHostCodeDoes) {
+  ProposedKernel rounded = kernel_of_whole_blocks("y[i] = x[i];");
+  rounded.rounded_up = {{"n", "main.cu:12"}};
+  EXPECT_EQ(settle_tails({"n"}, rounded).size(), 1u);
+  EXPECT_EQ(rounded.sizes["n"], "{ range = [8, 6144], multiple_of = 8 }");
+  ASSERT_EQ(rounded.doubts.size(), 1u);
+  EXPECT_NE(rounded.doubts[0].find("but the launch at main.cu:12 rounds n up"), std::string::npos);
+  ProposedKernel whole = kernel_of_whole_blocks("if (i <= n) y[i] = x[i];");
+  whole.whole_blocks = {{"n", "main.cu:12"}};
+  EXPECT_EQ(settle_tails({"n"}, whole).size(), 1u);
+  EXPECT_EQ(whole.sizes["n"], "{ range = [2048, 6144], multiple_of = 2048 }");
+  EXPECT_TRUE(whole.doubts.empty());
+  ASSERT_EQ(whole.notes.size(), 1u);
+  EXPECT_NE(whole.notes[0].find("as at main.cu:12"), std::string::npos);
+}
+
+TEST(SettleTails, SaysOnceWhatHoldsForTwoSizes) {
+  ProposedKernel kernel = kernel_of_whole_blocks("c[row * N + col] = 0;");
+  kernel.params = {{"M", ParamRole::Dim, "int32", "i32", "M"},
+                   {"N", ParamRole::Dim, "int32", "i32", "N"}};
+  kernel.launches = {{.grid = {"cdiv(N, 16)", "cdiv(M, 16)"}, .block = {"16", "16"}}};
+  kernel.sizes = {{"M", "{ range = [16, 128], multiple_of = 16 }"}, {"N", "[32, 64]"}};
+  ProposedKernel rounded = kernel;
+  EXPECT_EQ(settle_tails({"M", "N"}, kernel), (std::set<std::string>{"M", "N"}));
+  ASSERT_EQ(kernel.notes.size(), 1u);
+  EXPECT_EQ(kernel.notes[0],
+            "M and N are multiples of 16, their block, because no index is compared with them. If "
+            "your program passes others, write M = [1, 128] and N = [1, 64]: a test then shows "
+            "what goes wrong.");
+  rounded.rounded_up = {{"M", "a.cu:3"}, {"N", "a.cu:3"}};
+  settle_tails({"M", "N"}, rounded);
+  ASSERT_EQ(rounded.doubts.size(), 1u);
+  EXPECT_EQ(rounded.doubts[0],
+            "Only multiples of 16 ran without a finding, but the launch at a.cu:3 rounds M and N "
+            "up. If they are always such multiples, write M = { range = [16, 128], multiple_of = "
+            "16 } and N = { range = [16, 64], multiple_of = 16 }.");
+}
+
+TEST(TellOneMore, DoubtsAnElementMoreThanTheSize) {
+  ProposedKernel kernel = kernel_of_whole_blocks("if (i <= n) y[i] = x[i];");
+  kernel.params.push_back({"y", ParamRole::Output, "float32", "", "y"});
+  kernel.params.back().shape = {"n + 1"};
+  tell_one_more(kernel);
+  ASSERT_EQ(kernel.notes.size(), 1u);
+  EXPECT_NE(kernel.notes[0].find("(<= n), so y got n + 1 elements"), std::string::npos);
+  // Begins of rows have one more than there are rows.
+  kernel.body = "for (int e = y[i]; e < y[i + 1]; ++e) {}";
+  kernel.notes.clear();
+  tell_one_more(kernel);
+  EXPECT_TRUE(kernel.notes.empty());
 }
 
 TEST(TellRefused, SaysWhichSizeWentWrongAndHow) {

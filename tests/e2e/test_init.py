@@ -65,9 +65,14 @@ def test_kernels_of_a_folder_run_before_and_after_their_references_are_written(n
     assert home.run("lint").returncode == 0
 
 
-TAILS = """extern "C" __global__ void no_tail(const float* x, float* y, int n) {
+TAILS = """__global__ void whole_blocks(const float* x, float* y, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   y[i] = x[i];
+}
+__global__ void wrong_check(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  float value = __shfl_xor_sync(~0u, x[i], 1);
+  if (i < n) y[i] = value;
 }
 __global__ void no_row_check(const float* x, float* y, int rows, int cols) {
   int row = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
@@ -75,6 +80,11 @@ __global__ void no_row_check(const float* x, float* y, int rows, int cols) {
 }
 void launch(const float* x, float* y, int rows, int cols) {
   no_row_check<<<(rows * 32 + 127) / 128, 128>>>(x, y, rows, cols);
+}
+"""
+HOST = """void launch(const float* x, float* y, int n) {
+  CHECK
+  whole_blocks<<<(n + 255) / 256, 256>>>(x, y, n);
 }
 """
 
@@ -108,17 +118,30 @@ def test_sizes_are_multiples_of_what_a_thread_takes_at_once_and_a_note_says_why(
     assert "OutOfBounds" in tested.stdout
 
 
-def test_a_missing_check_of_the_tail_is_found_and_not_declared_away(new_home):
-    home = new_home({"k.cu": TAILS})
+def test_a_missing_check_of_the_tail_is_found_where_host_code_rounds_up(new_home):
+    home = new_home({"k.cu": TAILS, "host.cu": HOST.replace("CHECK", "")})
     run = home.run("init")
     assert run.returncode == 0, run.stderr
-    assert "Only multiples of 256 ran without a finding, but its launch rounds n up" in run.stderr
-    assert "Only multiples of 4 ran without a finding, but its launch rounds rows up" in run.stderr
+    assert "Only multiples of 256 ran without a finding, but the launch at host.cu:3 rounds n up" in run.stderr, run.stderr
+    assert "Only multiples of 4 ran without a finding, but the launch at k.cu:15 rounds rows up" in run.stderr, run.stderr
     done = home.run("test", "--cases", 24)
     assert done.returncode == 1, done.stdout + done.stderr
     # The failure says on what it stands.
-    assert done.stdout.count("was not sure of no_tail: Only multiples of 256 ran") == 1, done.stdout
-    assert "[FAIL] no_tail" in done.stdout and "[FAIL] no_row_check" in done.stdout and done.stdout.count("OutOfBounds") >= 2
+    assert done.stdout.count("was not sure of whole_blocks: Only multiples of 256 ran") == 1, done.stdout
+    assert "[FAIL] whole_blocks" in done.stdout and "[FAIL] no_row_check" in done.stdout and done.stdout.count("OutOfBounds") >= 2
+
+
+@pytest.mark.parametrize("host", ["", HOST.replace("CHECK", "assert(n % 256 == 0);")])
+def test_a_kernel_of_whole_blocks_passes_and_a_wrong_check_is_found(host, new_home):
+    home = new_home({"k.cu": TAILS, "host.cu": host} if host else {"k.cu": TAILS})
+    run = home.run("init")
+    assert run.returncode == 0, run.stderr
+    why = "as at host.cu:3: other sizes fail" if host else "because no index is compared with n"
+    assert f"note: whole_blocks (k.cu): n is a multiple of 256, its block, {why}" in run.stderr, run.stderr
+    kernels = {one["name"]: one for one in tomllib.loads((home.project / "gpuemu.toml").read_text())["kernels"]}
+    assert kernels["whole_blocks"]["dims"]["n"]["multiple_of"] == 256 and "guess" not in kernels["whole_blocks"]
+    done = home.run("test", "whole_blocks", "wrong_check", "--cases", 24)
+    assert "[PASS] whole_blocks" in done.stdout and "[FAIL] wrong_check" in done.stdout, done.stdout
 
 
 MEANS = """extern "C" __global__ void centre(float* y, float* mean, const float* x, int rows, int cols) {
