@@ -138,8 +138,9 @@ std::string history_section(const CiRunSummary& summary) {
   if (summary.trends.empty()) return "";
   const std::string rows = trend_lines(summary.trends);
   if (rows.empty()) {
-    return fmt::format("<h2>Over time</h2><p>No number of {} kernels was ever another one.</p>\n",
-                       summary.trends.size());
+    const bool is_one = summary.trends.size() == 1;
+    return fmt::format("<h2>Over time</h2><p>The numbers of {} kernel{} have never changed.</p>\n",
+                       summary.trends.size(), is_one ? "" : "s");
   }
   return "<h2>Over time</h2><div "
          "class=\"scroll\"><table><tr><th>kernel</th><th>arch</th><th>number</th><th "

@@ -297,14 +297,18 @@ std::string input_figure(const std::string& name, const Tensor& tensor) {
   const Grid grid = grid_of(tensor);
   const Place place(grid);
   const double largest = largest_of(grid);
+  const std::string what =
+      fmt::format("{} {}{}", clipped(name, 60), name_of(tensor.dtype), to_string(tensor.shape));
+  if (largest == 0 && !has_not_finite(grid)) {
+    return fmt::format(
+        "<figure><figcaption><strong>Input {}</strong>: each element is 0</figcaption></figure>\n",
+        markup(what));
+  }
   std::vector<Ink> steps = steps_of("pos");
   for (int level = 1; level <= kLevels; ++level) steps.push_back({"neg", level});
   const std::string top = fmt::format("{:.2g}", largest);
-  const std::string content =
-      cells_svg(grid, place, value_ink) + axes_svg(grid, place) +
-      scale_svg(place, steps, {top, "0", largest > 0 ? "-" + top : "0"}, has_not_finite(grid));
-  const std::string what =
-      fmt::format("{} {}{}", clipped(name, 60), name_of(tensor.dtype), to_string(tensor.shape));
+  const std::string content = cells_svg(grid, place, value_ink) + axes_svg(grid, place) +
+                              scale_svg(place, steps, {top, "0", "-" + top}, has_not_finite(grid));
   return figure(grid, place, content, fmt::format("Input {}, largest {:.3g}", what, largest),
                 fmt::format("<strong>Input {}</strong>: the value that is largest in each cell",
                             markup(what)));

@@ -18,7 +18,7 @@ h4{font-size:.9rem;margin:1rem 0 .3rem;font-weight:600}
 table{border-collapse:collapse;width:100%}
 td,th{padding:.3rem .6rem;border-bottom:1px solid var(--line);text-align:left;vertical-align:top}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}
-.scroll{overflow-x:auto}.scroll td{min-width:4.5rem}
+.scroll{overflow-x:auto}.scroll td{min-width:4.5rem}td:has(.share){white-space:nowrap}
 code,pre{font:13px ui-monospace,monospace}code{overflow-wrap:anywhere}
 pre{background:var(--soft);padding:.6rem;overflow-x:auto;border-radius:6px}
 mark{background:var(--mark);color:inherit}

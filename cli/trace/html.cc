@@ -18,7 +18,8 @@ constexpr double kWidth = 1100, kLeft = 80, kRight = 12, kLane = 34, kBar = 24, 
 constexpr double kLetterWidth = 7;
 
 constexpr const char* kTraceStyle = R"(
-figure.lanes{max-width:none}svg .bar-text{fill:#fff;font-size:11px}
+figure.lanes{max-width:none;overflow-x:auto}.lanes>svg{min-width:720px}
+svg .bar-text{fill:#fff;font-size:11px}
 rect.run{fill:#2f6fb7}rect.move{fill:#b4570a}rect.spill{fill:#a1202b}rect.load{fill:#7a49b8}
 rect.fetch{fill:#2b7a4b}rect.free{fill:#6e7781}.arrow{stroke:#b4570a;fill:none;stroke-width:1.3}
 .key i{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .9em;border-radius:2px}
