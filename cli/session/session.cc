@@ -102,8 +102,10 @@ std::optional<Config> Session::config() {
     return std::nullopt;
   }
   for (const ConfigProblem& warning : loaded.config->warnings) {
-    // Nobody intends sizes that make every run slow.
-    if (verbose || warning.key.ends_with(".dims")) err << "warning: " << warning.text() << '\n';
+    // Nobody intends sizes that make every run slow, or a folder that is not there.
+    const bool is_unintended =
+        warning.key.ends_with(".dims") || warning.key.starts_with("runtime.include_dirs");
+    if (verbose || is_unintended) err << "warning: " << warning.text() << '\n';
   }
   return loaded.config;
 }

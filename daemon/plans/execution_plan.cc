@@ -251,8 +251,8 @@ Result<PlanLaunch> build_launch(const LaunchSpec& spec, const Scope& scope,
     auto bytes = spec.shared->evaluate(scope);
     if (!bytes) return bytes.error().with_context(what + " shared");
     if (*bytes < 0 || *bytes > std::numeric_limits<int32_t>::max()) {
-      return error(ErrorCode::InvalidArgument, "{} shared: '{}' is {} bytes", what,
-                   spec.shared->text(), *bytes);
+      return error(ErrorCode::InvalidArgument, "{} shared: '{}' is {} bytes, expected 0 to {}",
+                   what, spec.shared->text(), *bytes, std::numeric_limits<int32_t>::max());
     }
     launch.shared_bytes = static_cast<uint32_t>(*bytes);
   }

@@ -39,7 +39,16 @@ std::string error_lines(std::string_view log) {
   const auto known = std::ranges::find_if(
       kTypes, [&](const Declared& one) { return out.find(one.type) != std::string::npos; });
   if (known != std::end(kTypes)) out += fmt::format("; add #include <{}>", known->header);
-  return kept > 0 ? out : std::string(log.substr(0, kMessageCharsMax));
+  if (kept == 0) out = log.substr(0, kMessageCharsMax);
+  // "nvcc fatal   : Unknown option '--bananas'", "nvrtc: error: unrecognized option --bananas
+  // found"
+  const bool is_flag = out.find("Unknown option") != std::string::npos ||
+                       out.find("unrecognized option") != std::string::npos;
+  if (is_flag) {
+    while (out.ends_with('\n')) out.pop_back();
+    out += "; correct runtime.compile_flags";
+  }
+  return out;
 }
 
 std::string without_ours(const std::string& lines, const std::string& path, size_t first_line,
