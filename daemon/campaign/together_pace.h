@@ -13,7 +13,7 @@ namespace gpuemu {
 
 /// How long a slot may be held for cases that run together, and how long while another session
 /// waits for it. Changing the session after each small case would cost more than the case.
-inline constexpr std::chrono::milliseconds kTogetherMax{32}, kTogetherWhileOthersWait{4};
+inline constexpr std::chrono::milliseconds kTogetherMax{32}, kTogetherWhileOthersWait{16};
 
 /// Begins with one, twice as many after each that passed, and one again after a failure: a
 /// reference that ends its process or a kernel that runs into its limit delays those after it.

@@ -46,10 +46,10 @@ TEST(TogetherPace, HoldsASlotOnlyForItsLimit) {
 TEST(TogetherPace, GivesASlotAwaySoonerWhileOthersWait) {
   TogetherPace pace(8);
   EXPECT_EQ(pace.cases(true), 1u);
-  pace.note(passing(4), 2 * kTogetherWhileOthersWait);
+  pace.note(passing(8), 2 * kTogetherWhileOthersWait);
   EXPECT_EQ(pace.cases(false), 8u);
-  EXPECT_EQ(pace.cases(true), 2u);
-  pace.note(passing(4), 4 * kTogetherWhileOthersWait + milliseconds(1));
+  EXPECT_EQ(pace.cases(true), 4u);
+  pace.note(passing(4), 4 * kTogetherWhileOthersWait + milliseconds(4));
   EXPECT_EQ(pace.cases(true), 1u);
 }
 

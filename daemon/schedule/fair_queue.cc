@@ -6,6 +6,9 @@
 namespace gpuemu {
 namespace {
 
+/// How much the latest case counts for what is usual.
+constexpr double kUsualShare = 0.25;
+
 /// Returns the smallest used time of the entries other than `own` that have work; `otherwise` if
 /// none has.
 template <typename Shares>
@@ -86,12 +89,12 @@ std::optional<FairQueue::Ticket> FairQueue::next_among(Time now, const HasRoom& 
   double least = std::numeric_limits<double>::infinity();
   // In the order in which they were opened; the first of equal ones wins.
   for (const auto& [number, session] : sessions_) {
-    if (session.waiting == 0 || session.used >= least) continue;
+    if (session.waiting == 0 || session.promised() >= least) continue;
     if (only_interactive && !is_within_budget(session, now)) continue;
     const auto ticket = next_of(session, has_room, only_interactive);
     if (!ticket) continue;
     found = ticket;
-    least = session.used;
+    least = session.promised();
   }
   return found;
 }
@@ -99,6 +102,23 @@ std::optional<FairQueue::Ticket> FairQueue::next_among(Time now, const HasRoom& 
 std::optional<FairQueue::Ticket> FairQueue::next(Time now, const HasRoom& has_room) const {
   const auto urgent = next_among(now, has_room, true);
   return urgent ? urgent : next_among(now, has_room, false);
+}
+
+bool FairQueue::may_keep_lane(Ticket ticket, Time now, const HasRoom& has_room) const {
+  if (running_ == 0) return false;  // next() decides about a single lane.
+  const Place& place = places_.at(ticket).place;
+  const auto urgent = next_among(now, has_room, true);
+  if (urgent && places_.at(*urgent).place.session != place.session) return false;
+  const Session& own = sessions_.at(place.session);
+  const auto first = next_of(own, has_room, false);
+  if (!first || places_.at(*first).place.job != place.job) return false;
+  const double each = std::min(own.usual, static_cast<double>(kKeptLaneMax.count()));
+  const double ahead = static_cast<double>(running_) * each / std::max(own.weight, 1.0);
+  return std::ranges::all_of(sessions_, [&](const auto& one) {
+    const Session& other = one.second;
+    return &other == &own || other.waiting == 0 || own.promised() <= other.used + ahead ||
+           !next_of(other, has_room, false);
+  });
 }
 
 void FairQueue::serve(Ticket ticket, Time now, const HasRoom& has_room) {
@@ -118,20 +138,20 @@ void FairQueue::serve(Ticket ticket, Time now, const HasRoom& has_room) {
       }
     }
   }
-  drop(place, ticket, now);
+  drop(place, ticket, now, true);
   served.is_running = true;
   ++session.running;
   ++running_;
   ++session.groups.at(place.group).running;
 }
 
-/// Removes the case from those that wait; its job, if it has more cases, goes to the end of the
-/// group.
-void FairQueue::drop(const Place& place, Ticket ticket, Time now) {
+/// Removes the case from those that wait; its job, if it has more cases and this was its turn, goes
+/// to the end of the group.
+void FairQueue::drop(const Place& place, Ticket ticket, Time now, bool is_served) {
   Session& session = sessions_.at(place.session);
   Group& group = session.groups.at(place.group);
   const auto job = group.jobs.find(place.job);
-  const bool was_next = job->second.tickets.front() == ticket;
+  const bool was_next = is_served || job->second.tickets.front() == ticket;
   std::erase(job->second.tickets, ticket);
   const bool is_done = job->second.tickets.empty();
   if (is_done) group.jobs.erase(job);
@@ -144,7 +164,7 @@ void FairQueue::drop(const Place& place, Ticket ticket, Time now) {
 
 void FairQueue::leave(Ticket ticket, Time now) {
   const auto found = places_.find(ticket);
-  drop(found->second.place, ticket, now);
+  drop(found->second.place, ticket, now, false);
   places_.erase(found);
 }
 
@@ -156,6 +176,7 @@ void FairQueue::end(Ticket ticket, Time used, Time now) {
   Group& group = session.groups.at(place.group);
   const auto time = static_cast<double>(used.count());
   session.used += time / session.weight;
+  session.usual += (time - session.usual) * (session.usual == 0 ? 1 : kUsualShare);
   group.used += time;
   --session.running;
   --group.running;

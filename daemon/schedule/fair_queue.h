@@ -21,9 +21,14 @@ inline constexpr std::chrono::microseconds kInteractiveWindow{10'000'000};
 /// was being drawn.
 inline constexpr std::chrono::microseconds kNoPause{100'000};
 
+/// A session keeps a lane for cases that hold it for about this long or less: changing the session
+/// costs longer ones little.
+inline constexpr std::chrono::microseconds kKeptLaneMax{50'000};
+
 /// Weighted fair queueing: a case adds its time / weight to the virtual time of its session, and
-/// the session with the smallest virtual time is next. The groups of a session get equal shares,
-/// and the jobs of a group take turns. Not thread-safe.
+/// the session with the smallest virtual time is next; running cases count as long as its earlier
+/// ones took. The groups of a session get equal shares, and the jobs of a group take turns. Not
+/// thread-safe.
 class FairQueue {
  public:
   using Time = std::chrono::microseconds;
@@ -42,7 +47,12 @@ class FairQueue {
   Ticket enter(const Place& place, Time now, bool goes_on = false);
   /// Returns the next case to serve, of the groups that have room.
   std::optional<Ticket> next(Time now, const std::function<bool(uint64_t group)>& has_room) const;
-  /// Gives the lane to the case that next() returned.
+  /// Returns whether the case may have the lane that its session has just returned, although
+  /// another session may be next: then no other processes need to wake up. As long as all other
+  /// lanes are busy, the session gets ahead by no more than a case on each lane.
+  bool may_keep_lane(Ticket ticket, Time now,
+                     const std::function<bool(uint64_t group)>& has_room) const;
+  /// Gives the lane to the case that next() returned, or that may keep it.
   void serve(Ticket ticket, Time now, const std::function<bool(uint64_t group)>& has_room);
   /// Stops waiting.
   void leave(Ticket ticket, Time now);
@@ -72,12 +82,15 @@ class FairQueue {
   struct Session {
     double used = 0;  ///< Virtual time.
     double weight = 1;
+    double usual = 0;  ///< How long its cases hold a lane.
     size_t waiting = 0, running = 0;
     Time emptied{0};  ///< When its last waiting case was served or left.
     std::map<uint64_t, Group> groups;
     std::deque<std::pair<Time, Time>> interactive;  ///< When a case ended, and the time it used.
     std::map<Ticket, Time> interactive_running;     ///< When it began.
     bool is_idle() const { return waiting == 0 && running == 0; }
+    /// Its virtual time once the running cases have ended.
+    double promised() const { return used + static_cast<double>(running) * usual / weight; }
   };
   struct Served {
     Place place;
@@ -90,7 +103,7 @@ class FairQueue {
                                 bool only_interactive) const;
   std::optional<Ticket> next_among(Time now, const HasRoom& has_room, bool only_interactive) const;
   Session& begin_waiting(const Place& place, Time now, bool goes_on);
-  void drop(const Place& place, Ticket ticket, Time now);
+  void drop(const Place& place, Ticket ticket, Time now, bool is_served);
   void forget_idle(Time now);
 
   std::map<uint64_t, Session> sessions_;

@@ -45,12 +45,7 @@ class Machine {
     while (free_ > 0) {
       const auto ticket = queue.next(now, everywhere);
       if (!ticket) return;
-      queue.serve(*ticket, now, everywhere);
-      --free_;
-      Case one = std::move(waiting_.extract(*ticket).mapped());
-      order += static_cast<char>('a' + one.place.session);
-      running_.emplace(now + one.length, std::pair(*ticket, one));
-      if (one.again) one.again();
+      begin(*ticket);
     }
   }
   /// Runs until a case ends. Returns false if nothing runs.
@@ -64,6 +59,7 @@ class Machine {
     queue.end(ticket, one.length, now);
     used[one.place.session] += one.length;
     ++free_;
+    if (keeps_lanes) keep_lane(one.place);
     return true;
   }
   void run_until(Time end) {
@@ -73,6 +69,7 @@ class Machine {
 
   FairQueue queue;
   Time now{0};
+  bool keeps_lanes = false;  ///< A job's next case has the lane of its last one if it may.
   std::map<uint64_t, Time> used;
   std::string order;  ///< Sessions in the order in which their cases began; 'a' is session 0.
 
@@ -82,6 +79,23 @@ class Machine {
     Time length{0};
     std::function<void()> again;
   };
+  void begin(FairQueue::Ticket ticket) {
+    queue.serve(ticket, now, everywhere);
+    --free_;
+    Case one = std::move(waiting_.extract(ticket).mapped());
+    order += static_cast<char>('a' + one.place.session);
+    running_.emplace(now + one.length, std::pair(ticket, one));
+    if (one.again) one.again();
+  }
+  void keep_lane(const FairQueue::Place& place) {
+    const auto latest = std::find_if(waiting_.rbegin(), waiting_.rend(), [&](const auto& one) {
+      return one.second.place.job == place.job;
+    });
+    if (latest == waiting_.rend()) return;
+    const FairQueue::Ticket ticket = latest->first;
+    if (queue.may_keep_lane(ticket, now, everywhere)) begin(ticket);
+  }
+
   size_t free_;
   std::map<FairQueue::Ticket, Case> waiting_;
   std::multimap<Time, std::pair<FairQueue::Ticket, Case>> running_;
@@ -141,6 +155,7 @@ TEST(FairQueue, SharesDifferByNoMoreThanTheLongestCaseOfEachLaneAndOneMore) {
       most = std::max(most, longest.back());
     }
     Backlog backlog(lanes, weights, longest, random());
+    backlog.machine.keeps_lanes = round % 2 == 1;
     const auto bound = static_cast<double>(lanes + 1) * static_cast<double>(most.count());
     for (int step = 0; step < 2000; ++step) {
       ASSERT_TRUE(backlog.machine.step());
@@ -153,10 +168,91 @@ TEST(FairQueue, TimeIsSharedByWeightWhateverTheLengthsOfCases) {
   for (const std::vector<double>& weights : {std::vector<double>{1, 1}, {2, 1}, {1, 1, 1, 2}}) {
     std::vector<Time> longest;
     for (size_t i = 0; i < weights.size(); ++i) longest.emplace_back(1000 * (1 + 20 * (i % 2)));
-    Backlog backlog(4, weights, longest, 7);
-    backlog.machine.run_until(10 * kSecond);
-    EXPECT_GE(backlog.jain(), 0.98);
+    for (const bool keeps_lanes : {false, true}) {
+      Backlog backlog(4, weights, longest, 7);
+      backlog.machine.keeps_lanes = keeps_lanes;
+      backlog.machine.run_until(10 * kSecond);
+      EXPECT_GE(backlog.jain(), 0.98);
+    }
   }
+}
+
+/// Returns how many lanes of five equal sessions go to another one when a case ends, of all.
+double share_of_changes(size_t lanes, bool keeps_lanes) {
+  Backlog backlog(lanes, {1, 1, 1, 1, 1}, std::vector(5, Time(10'000)), 1);
+  backlog.machine.keeps_lanes = keeps_lanes;
+  backlog.machine.begin_all();
+  size_t changes = 0;
+  constexpr size_t kSteps = 10'000;
+  for (size_t step = 0; step < kSteps; ++step) {
+    const size_t begun = backlog.machine.order.size();
+    const auto used = backlog.machine.used;
+    backlog.machine.step();
+    backlog.machine.begin_all();
+    const auto ended = std::ranges::find_if(backlog.machine.used, [&](const auto& one) {
+      const auto before = used.find(one.first);
+      return before == used.end() || before->second != one.second;
+    });
+    if (backlog.machine.order[begun] != static_cast<char>('a' + ended->first)) ++changes;
+  }
+  return static_cast<double>(changes) / kSteps;
+}
+
+TEST(FairQueue, LanesThatAreKeptChangeTheirSessionSeldom) {
+  EXPECT_GT(share_of_changes(4, false), 0.6);
+  EXPECT_LT(share_of_changes(4, true), 0.3);
+  EXPECT_GT(share_of_changes(32, false), 0.5);
+  EXPECT_LT(share_of_changes(32, true), 0.1);
+}
+
+TEST(FairQueue, ALaneIsKeptForShortCasesOnly) {
+  for (const Time length : {kKeptLaneMax, 10 * kKeptLaneMax}) {
+    FairQueue queue;
+    const auto own = queue.enter({.session = 1, .job = 1}, Time(0));
+    queue.serve(own, Time(0), everywhere);
+    for (int lane = 1; lane < 4; ++lane) {
+      queue.serve(queue.enter({.session = 2, .job = 2}, Time(0)), Time(0), everywhere);
+    }
+    queue.enter({.session = 2, .job = 2}, Time(0));
+    const auto next = queue.enter({.session = 1, .job = 1}, length, true);
+    queue.end(own, length, length);
+    EXPECT_EQ(queue.may_keep_lane(next, length, everywhere), length == kKeptLaneMax);
+  }
+}
+
+TEST(FairQueue, ASingleLaneIsNotKeptFromASessionThatHasUsedLess) {
+  Machine machine(1);
+  machine.keeps_lanes = true;
+  for (int i = 0; i < 3; ++i) machine.add({.session = 1, .job = 1}, kSecond);
+  for (int i = 0; i < 3; ++i) machine.add({.session = 2, .job = 2}, kSecond);
+  machine.run_until(6 * kSecond);
+  EXPECT_EQ(machine.order, "bcbcbc");
+}
+
+TEST(FairQueue, ALaneIsNotKeptFromWhatIsWaitedForNorFromAnotherJob) {
+  FairQueue queue;
+  const auto run = [&](FairQueue::Ticket ticket) { queue.serve(ticket, Time(0), everywhere); };
+  // Two lanes: session 1 runs on both, and session 2 has used as much as one case.
+  const auto first = queue.enter({.session = 1, .job = 1}, Time(0));
+  const auto second = queue.enter({.session = 1, .job = 1}, Time(0));
+  run(first);
+  run(second);
+  const auto next = queue.enter({.session = 1, .job = 1}, Time(0), true);
+  queue.end(first, Time(1000), Time(1000));
+  EXPECT_TRUE(queue.may_keep_lane(next, Time(1000), everywhere));
+  const auto batch = queue.enter({.session = 2, .job = 2}, Time(1000));
+  EXPECT_TRUE(queue.may_keep_lane(next, Time(1000), everywhere));
+  const auto urgent =
+      queue.enter({.session = 3, .job = 3, .urgency = Urgency::Interactive}, Time(1000));
+  EXPECT_FALSE(queue.may_keep_lane(next, Time(1000), everywhere));
+  queue.leave(urgent, Time(1000));
+  queue.leave(batch, Time(1000));
+  EXPECT_TRUE(queue.may_keep_lane(next, Time(1000), everywhere));
+  queue.leave(next, Time(1000));
+  const auto other = queue.enter({.session = 1, .job = 4}, Time(1000));
+  const auto late = queue.enter({.session = 1, .job = 1}, Time(1000), true);
+  EXPECT_FALSE(queue.may_keep_lane(late, Time(1000), everywhere)) << "the turn of the other job";
+  EXPECT_TRUE(queue.may_keep_lane(other, Time(1000), everywhere));
 }
 
 /// Returns the ratio of the times that two sessions use. Each has one case more than there are

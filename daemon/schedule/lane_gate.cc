@@ -1,6 +1,7 @@
 #include "daemon/schedule/lane_gate.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace gpuemu {
 
@@ -33,10 +34,11 @@ bool LaneGate::has_free_lane() const {
 }
 
 /// REQUIRES: mutex_ is held.
-void LaneGate::serve_waiting() {
+void LaneGate::serve_waiting(std::optional<Ticket> keeps) {
   const auto has_room = [&](uint64_t pool) { return pools_.at(pool).has_room(); };
+  if (keeps && !queue_.may_keep_lane(*keeps, now(), has_room)) keeps.reset();
   while (has_free_lane()) {
-    const auto ticket = queue_.next(now(), has_room);
+    const auto ticket = keeps ? std::exchange(keeps, std::nullopt) : queue_.next(now(), has_room);
     if (!ticket) return;
     const auto found = waiters_.find(*ticket);
     const uint64_t pool = queue_.group_of(*ticket);
@@ -65,7 +67,7 @@ std::optional<LaneGate::Ticket> LaneGate::enter(uint64_t pool, const LaneClaim& 
   if (before) end(before->ticket, before->used);
   waiters_[ticket] = &waiter;
   ++pools_.at(pool).waiting;
-  serve_waiting();
+  serve_waiting(before ? std::optional(ticket) : std::nullopt);
   waiter.changed.wait(lock, [&] { return waiter.served || ended(); });
   --pools_.at(pool).waiting;
   if (waiter.served) return ticket;

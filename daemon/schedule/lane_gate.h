@@ -39,8 +39,8 @@ class LaneGate : public Waker {
     std::chrono::microseconds used{0};
   };
   /// Waits for a lane, for a case of this pool. Returns nothing when `ended()` is true, which it
-  /// checks again after wake(). `before` is released in the same step, so that its session
-  /// continues without a pause if it is next.
+  /// checks again after wake(). `before` is released in the same step; the case gets that lane if
+  /// FairQueue allows.
   std::optional<Ticket> enter(uint64_t pool, const LaneClaim& claim,
                               const std::function<bool()>& ended,
                               const std::optional<Held>& before = std::nullopt);
@@ -64,7 +64,7 @@ class LaneGate : public Waker {
     bool has_room() const { return running < slots + extra; }
   };
   FairQueue::Time now() const;
-  void serve_waiting();
+  void serve_waiting(std::optional<Ticket> keeps = std::nullopt);
   void end(Ticket ticket, std::chrono::microseconds used);
   bool has_free_lane() const;
 
