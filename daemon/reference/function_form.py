@@ -134,10 +134,16 @@ class Scripts:
     """Loaded scripts by path."""
 
     def __init__(self):
-        self.loaded, self.loads = {}, 0
+        self.loaded, self.loads, self.seen = {}, 0, set()
+
+    def look_again(self):
+        """Files may have changed since. Requests that came at once see the same files."""
+        self.seen.clear()
 
     def current(self, path):
         script = self.loaded.get(path)
+        if path in self.seen:
+            return script
         if script is None or not script.is_current():
             self.loads += 1
             try:
@@ -150,6 +156,7 @@ class Scripts:
             if path in self.loaded:
                 sys.modules.pop(self.loaded[path].name, None)
             self.loaded[path] = script
+        self.seen.add(path)
         return script
 
 
@@ -352,8 +359,8 @@ def verdict_of(predicate, tensor, raw):
 def run_function(module, request):
     raw = bool(getattr(module, "RAW", False))
     values = dict(request["integers"])
-    for name, text in request["numbers"].items():
-        values.setdefault(name, float(text))
+    for name, number in request["numbers"].items():
+        values.setdefault(name, number)
     for name, text in request["kwargs"].items():
         if name not in values:
             values[name] = number_or_text(text)

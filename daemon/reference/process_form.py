@@ -214,7 +214,7 @@ def checked_tensor(record, name):
     if missing:
         raise script_error(f"answer: {name} has no {', '.join(missing)}")
     shape, dtype, data = record["shape"], record["dtype"], record["data"]
-    if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape):
+    if not isinstance(shape, list) or not all(type(size) is int and 0 <= size < 2**63 for size in shape):
         raise script_error(f"answer: shape of {name} is {str(shape)[:100]}, expected a list of "
                            f"integers from 0")
     if dtype not in ITEM_BYTES:

@@ -1,5 +1,5 @@
-// Starts reference_process.py, sends a line, waits for a line until a deadline, and kills a process
-// that does not answer.
+// Starts reference_process.py, sends a frame, waits for a frame until a deadline, and kills a
+// process that does not answer.
 #include "daemon/reference/reference_process.h"
 
 #include <algorithm>
@@ -29,8 +29,6 @@ constexpr uint64_t kGraceMilliseconds = 500;
 constexpr uint64_t kCancelLookMilliseconds = 100;
 /// Time for the kernel to report how an ended process ended.
 constexpr uint64_t kEndingMilliseconds = 1'000;
-/// Replies contain names, shapes and offsets, or one message.
-constexpr size_t kLineBytesMax = size_t{4} << 20;
 /// One array of a reference: the largest tensor of 32-bit elements, widened to 64 bits.
 constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
 constexpr size_t kReceiveBytes = size_t{64} << 10;
@@ -63,6 +61,7 @@ struct ReferenceProcess::State {
   std::deque<ReferenceRequest> in_flight;  ///< In the order of begin(), which is that of answers.
   size_t sent = 0;  ///< The first so many of them went to the process that runs now.
   std::map<uint32_t, Result<ReferenceReply>> answered;  ///< Not fetched yet, by arena.
+  ReplyReader reader;
   bool ready = false;
   Deadline deadline;  ///< Deadline of the first request in flight.
   const std::atomic<bool>* cancel = nullptr;
@@ -76,8 +75,8 @@ struct ReferenceProcess::State {
   void start_clock();
   void answer_first(Result<ReferenceReply> reply);
   void answer_next();
-  Result<std::string> next_line(Deadline until);
-  Result<std::string> next_line_unless_cancelled(Deadline until);
+  Result<std::vector<std::byte>> next_frame(Deadline until);
+  Result<std::vector<std::byte>> next_frame_unless_cancelled(Deadline until);
   Result<ReferenceReply> wait();
   Result<ReferenceReply> in_another();
   Error ended(const Error& cause);
@@ -119,8 +118,7 @@ void ReferenceProcess::State::discard() {
 /// Sends those that the process does not have yet.
 Status ReferenceProcess::State::send_requests() {
   for (; sent < in_flight.size(); ++sent) {
-    const std::string line = encode_request(in_flight[sent]);
-    GPUEMU_TRY(child.send(std::as_bytes(std::span(line)), deadline_after(kStartMilliseconds)));
+    GPUEMU_TRY(child.send(encode_request(in_flight[sent]), deadline_after(kStartMilliseconds)));
   }
   return ok_status();
 }
@@ -130,37 +128,32 @@ void ReferenceProcess::State::start_clock() {
   deadline = deadline_after(in_flight.front().timeout_ms + kGraceMilliseconds);
 }
 
-Result<std::string> ReferenceProcess::State::next_line(Deadline until) {
-  for (size_t searched = 0;;) {
-    const auto end = std::find(received.begin() + static_cast<std::ptrdiff_t>(searched),
-                               received.end(), std::byte{'\n'});
-    if (end != received.end()) {
-      std::string line(reinterpret_cast<const char*>(received.data()),
-                       static_cast<size_t>(end - received.begin()));
-      received.erase(received.begin(), end + 1);
-      return line;
-    }
-    searched = received.size();
-    if (searched > kLineBytesMax) {
-      return error(ErrorCode::Corruption, "reference process: a line of more than {} bytes",
-                   kLineBytesMax);
+Result<std::vector<std::byte>> ReferenceProcess::State::next_frame(Deadline until) {
+  for (;;) {
+    const auto bytes = GPUEMU_TRY(frame_bytes(received));
+    if (bytes && *bytes <= received.size()) {
+      const auto end = received.begin() + static_cast<std::ptrdiff_t>(*bytes);
+      std::vector<std::byte> frame(received.begin(), end);
+      received.erase(received.begin(), end);
+      return frame;
     }
     GPUEMU_TRY(child.receive(received, kReceiveBytes, until));
   }
 }
 
-Result<std::string> ReferenceProcess::State::next_line_unless_cancelled(Deadline until) {
+Result<std::vector<std::byte>> ReferenceProcess::State::next_frame_unless_cancelled(
+    Deadline until) {
   for (;;) {
     const Deadline look = std::min(until, deadline_after(kCancelLookMilliseconds));
-    Result<std::string> line = next_line(cancel == nullptr ? until : look);
-    const bool late = !line && line.error().code == ErrorCode::Timeout;
-    if (!late || cancel == nullptr) return line;
+    Result<std::vector<std::byte>> frame = next_frame(cancel == nullptr ? until : look);
+    const bool late = !frame && frame.error().code == ErrorCode::Timeout;
+    if (!late || cancel == nullptr) return frame;
     if (*cancel) {
       cancelled = true;
       discard();
       return error(ErrorCode::Cancelled, "{}: cancelled while it ran", in_flight.front().script);
     }
-    if (std::chrono::steady_clock::now() >= until) return line;
+    if (std::chrono::steady_clock::now() >= until) return frame;
   }
 }
 
@@ -198,11 +191,11 @@ Error ReferenceProcess::State::ended(const Error& cause) {
 Result<ReferenceReply> ReferenceProcess::State::wait() {
   for (;;) {
     const Deadline until = ready ? deadline : deadline_after(kStartMilliseconds);
-    Result<std::string> line = next_line_unless_cancelled(until);
-    if (!line) return cancelled ? line.error() : ended(line.error());
+    Result<std::vector<std::byte>> frame = next_frame_unless_cancelled(until);
+    if (!frame) return cancelled ? frame.error() : ended(frame.error());
     struct stat info{};
     const bool known = ::fstat(arenas[in_flight.front().arena]->fd(), &info) == 0;
-    auto reply = decode_line(*line, known ? static_cast<uint64_t>(info.st_size) : 0);
+    auto reply = reader.read(*frame, known ? static_cast<uint64_t>(info.st_size) : 0);
     if (!reply && reply.error().code == ErrorCode::Corruption) return ended(reply.error());
     if (!reply) {
       if (reply.error().code == ErrorCode::Unavailable) discard();

@@ -1,5 +1,5 @@
 // A persistent Python process that computes expected outputs. Tensors are packed in the shared
-// arena; only short JSON lines cross the pipes. Not thread-safe.
+// arena; only names, sizes and offsets cross the socket. Not thread-safe.
 #pragma once
 
 #include <atomic>

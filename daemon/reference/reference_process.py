@@ -1,10 +1,9 @@
-"""The warm Python behind ReferenceProcess: computes expected outputs, one JSON line per request.
+"""The warm Python behind ReferenceProcess: computes expected outputs, one frame per request.
 
 Descriptor 3 is the control socket, those from 4 on are the arenas. What scripts print never reaches the socket. The
 build puts PARTS, the sources of the other files of this folder by module name, in front of this text.
 """
 import ctypes
-import json
 import linecache
 import os
 import resource
@@ -51,27 +50,35 @@ def answer(request):
     parts.reference_arena.arena.choose(request["arena"])
     try:
         reply = None if request["process_only"] else parts.function_form.try_function(request)
-        reply = {"ok": True, **(reply or parts.process_form.run_process(request))}
-        reads = parts.reference_reads.reads_of(request["script"]).record()
-        return {**reply, "reads": reads} if reads else reply
+        reply = reply or parts.process_form.run_process(request)
+        reply["reads"] = parts.reference_reads.reads_of(request["script"]).record()
+        return messages.answer_frame(reply)
     except parts.reference_common.Failure as failure:
-        return {"ok": False, "code": failure.code, "message": encodable(str(failure))}
+        return failed(failure.code, str(failure))
     except MemoryError:
-        return {"ok": False, "code": "ResourceExhausted",
-                "message": f"{request['script']}: out of memory{parts.reference_common.memory_note(request)}"}
+        return failed("ResourceExhausted",
+                      f"{request['script']}: out of memory{parts.reference_common.memory_note(request)}")
     except OSError as failure:
-        return {"ok": False, "code": "Io", "message": encodable(f"{request['script']}: {failure}")}
+        return failed("Io", f"{request['script']}: {failure}")
+
+
+def failed(code, message):
+    return messages.frame(messages.text_of({"ok": False, "code": code, "message": encodable(message)}))
 
 
 def say(record):
-    content = memoryview(json.dumps(record).encode() + b"\n")
+    send(messages.frame(messages.text_of(record)))
+
+
+def send(frame):
+    content = memoryview(frame)
     while content:
         content = content[os.write(CONTROL, content):]
 
 
-def lines():
-    """Requests as they come. Whoever sleeps in read() is woken once more in vain, when the daemon takes the last answer
-    out of the socket."""
+def requests_together():
+    """Requests as they come, in lists of those that came at once. Whoever sleeps in read() is woken once more in vain,
+    when the daemon takes the last answer out of the socket."""
     waiting, received = select.poll(), b""
     waiting.register(CONTROL, select.POLLIN)
     while True:
@@ -79,10 +86,8 @@ def lines():
         part = os.read(CONTROL, RECEIVE_BYTES)
         if not part:
             return
-        received += part
-        while (end := received.find(b"\n")) >= 0:
-            line, received = received[:end], received[end + 1:]
-            yield line
+        found, received = messages.requests_in(received + part)
+        yield found
 
 
 def main():
@@ -94,12 +99,15 @@ def main():
     faulthandler.enable()
     sys.path[:] = [entry for entry in sys.path if not entry.startswith("/proc/")]
     say({"ready": True})
-    for line in lines():
-        if parts.reference_reads.is_stale():
-            return say({"stale": True})
-        say(answer(json.loads(line)))
+    for requests in requests_together():
+        parts.function_form.scripts.look_again()
+        for request in requests:
+            if parts.reference_reads.is_stale():
+                return say({"stale": True})
+            send(answer(request))
 
 
+messages = load_parts({"reference_message": PARTS.pop("reference_message")}).reference_message
 try:
     import faulthandler
 

@@ -1,13 +1,10 @@
 #include "daemon/reference/reference_process.h"
 
 #include <cmath>
-#include <limits>
 
-#include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
 #include "daemon/reference/reference_fixture.h"
-#include "daemon/reference/reference_message.h"
 
 namespace gpuemu {
 namespace {
@@ -327,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
                      "ended"},
         Misbehaviour{"Garbage",
                      "import os\ndef reference(x):\n  os.write(3, b'garbage\\n')\n  return x\n",
-                     "JSON"},
+                     "do not begin a frame"},
         Misbehaviour{"TooLarge",
                      "import numpy as np\ndef reference(x): return np.zeros((1 << 20, 1 << 12))\n",
                      "(1048576, 4096)"},
@@ -376,55 +373,6 @@ TEST_F(ReferenceTest, AProcessKilledBetweenCasesIsReplaced) {
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(process_->pid()), &info, WEXITED | WNOWAIT), 0);
   expect_alive();
-}
-
-TEST(ReferenceMessage, ARequestIsJsonWhateverTheNamesAre) {
-  ReferenceRequest request;
-  request.script = "/a \"b\"/\xc3\xa9\\n\n.py";
-  request.kwargs = {{"n", "3"}, {"a\tb", "\xff\""}};
-  request.numbers = {{"eps", 0.1}, {"most", std::numeric_limits<double>::infinity()}};
-  request.integers = {{"n", -3}};
-  request.inputs = {{"x\"", DType::BFloat16, {2, 0, 3}, 64}, {"s", DType::Bool, {}, 128}};
-  request.output_names = {"y", "z\\"};
-  request.judged = {{"y", DType::Int8, {5}, 7}};
-  request.want_scale = true;
-  const std::string line = encode_request(request);
-  ASSERT_EQ(line.find('\n'), line.size() - 1);
-  const auto read = nlohmann::json::parse(line, nullptr, false);
-  ASSERT_FALSE(read.is_discarded()) << line;
-  EXPECT_EQ(read["script"], request.script);
-  EXPECT_EQ(read["function"], "reference");
-  EXPECT_EQ(read["kwargs"], (nlohmann::json{{"n", "3"}, {"a\tb", "\xef\xbf\xbd\""}}));
-  EXPECT_EQ(read["numbers"], (nlohmann::json{{"eps", "0.1"}, {"most", "inf"}}));
-  EXPECT_EQ(read["integers"], (nlohmann::json{{"n", -3}}));
-  EXPECT_EQ(read["inputs"][0],
-            (nlohmann::json{
-                {"name", "x\""}, {"dtype", "bfloat16"}, {"shape", {2, 0, 3}}, {"offset", 64}}));
-  EXPECT_EQ(read["inputs"][1]["shape"], nlohmann::json::array());
-  EXPECT_EQ(read["output_names"], (nlohmann::json{"y", "z\\"}));
-  EXPECT_EQ(read["judged"].size(), 1u);
-  EXPECT_TRUE(read["want_scale"] == true && read["process_only"] == false);
-  EXPECT_EQ(read["timeout_ms"], request.timeout_ms);
-}
-
-TEST(ReferenceMessage, RefusesWhatTheProcessCannotHaveWritten) {
-  const char* kBad[] = {
-      "",
-      "[]",
-      "{}",
-      "{\"ok\": true}",
-      "{\"ok\": false}",
-      "{\"ok\": 1}",
-      R"({"ok":true,"outputs":[{"name":"y","dtype":"f4","shape":[1],"offset":0}],"scales":[]})",
-      R"({"ok":true,"outputs":[{"name":"y","dtype":"float32","shape":[9],"offset":0}],)"
-      R"("scales":[]})",
-      R"({"ok":true,"outputs":[{"name":"y","dtype":"float32","shape":[1],"offset":-4}],)"
-      R"("scales":[]})"};
-  for (const char* line : kBad) {
-    auto reply = decode_line(line, 32);
-    ASSERT_FALSE(reply) << line;
-    EXPECT_EQ(reply.error().code, ErrorCode::Corruption) << line;
-  }
 }
 
 }  // namespace

@@ -69,6 +69,43 @@ TEST_F(RequestsTogether, AnEndOfTheInterpreterIsTheFaultOfItsOwnScript) {
   EXPECT_EQ(answer_of(2), 3);
 }
 
+TEST_F(RequestsTogether, WhatAScriptWritesToTheSocketOfItsProcessIsItsOwnFault) {
+  for (const char* garbage : {"b'x'", "b'gRef' + b'\\xff' * 8", "b'gRef' + bytes(8)",
+                              "b'{\"ok\": true}\\n'", "b'\\n' * 70000"}) {
+    ASSERT_TRUE(begin(0, "return x"));
+    ASSERT_TRUE(begin(1, std::string("os.write(3, ") + garbage + ")\n  return x"));
+    ASSERT_TRUE(begin(2, "return x"));
+    EXPECT_EQ(answer_of(0), 1) << garbage;
+    expect_error(1, ErrorCode::Compile, "ended the Python interpreter");
+    EXPECT_EQ(answer_of(2), 3) << garbage;
+  }
+}
+
+TEST_F(RequestsTogether, WhatIsPrintedAndWrongResultsHarmNoOther) {
+  ASSERT_TRUE(begin(0, "os.write(1, b'gRef' * 9)\n  print('{}')\n  return x"));
+  ASSERT_TRUE(begin(1, "return 'text'"));
+  ASSERT_TRUE(begin(2, "return x"));
+  EXPECT_EQ(answer_of(0), 1);
+  expect_error(1, ErrorCode::Compile, "returned the dtype");
+  EXPECT_EQ(answer_of(2), 3);
+}
+
+TEST_F(RequestsTogether, ASignalIsTheFaultOfItsOwnScript) {
+  ASSERT_TRUE(begin(0, "return x"));
+  ASSERT_TRUE(begin(1, "os.kill(os.getpid(), 9)"));
+  ASSERT_TRUE(begin(2, "return x"));
+  EXPECT_EQ(answer_of(2), 3);
+  expect_error(1, ErrorCode::Compile, "signal 9");
+  EXPECT_EQ(answer_of(0), 1);
+}
+
+TEST_F(RequestsTogether, AScriptThatChangedIsLoadedAnewForTheNextOnes) {
+  for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(begin(i, "return 10 * x"));
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(answer_of(i), 10 * (i + 1));
+  for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(begin(i, "return 1000 * x"));
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(answer_of(i), 1000 * (i + 1));
+}
+
 TEST_F(RequestsTogether, TheTimeLimitIsThatOfEach) {
   request_.timeout_ms = 400;
   ASSERT_TRUE(begin(0, "return x"));

@@ -11,8 +11,13 @@ REFERENCE = """import os, time
 def reference(x):
     with open(os.path.join(os.path.dirname(__file__), "asked"), "a") as file:
         file.write(f"{len(x)}\\n")
+    print('{"ok": true}')
     if len(x) % 17 == 4:
         os._exit(5)
+    if len(x) % 19 == 6:
+        os.write(3, NOISE)
+    if len(x) % 23 == 8:
+        return 2 * x[1:]
     if len(x) == 71:
         time.sleep(100)
     if len(x) % 13 == 5:
@@ -21,18 +26,23 @@ def reference(x):
 """
 
 
-def what_is_wrong(size):
-    """What the failure of a case of this size must say; nothing where it must pass."""
+def what_is_wrong(size, noise=False):
+    """What the failure of a case of this size must say; nothing where it must pass. `noise`: a script writes to the
+    socket of its interpreter."""
     if size % 17 == 4:
         return "exit code 5"
+    if noise and size % 19 == 6:
+        return "bytes on its socket that do not begin a frame"
+    if size % 23 == 8:
+        return "ShapeMismatch"
     if size == 71:
         return "did not answer within 1000 ms"
     return "not this one" if size % 13 == 5 else None
 
 
-def fuzz(new_home, workers):
+def fuzz(new_home, workers, noise=False):
     home = new_home({"gpuemu.toml": CONFIG.replace("WORKERS", str(workers)), "twice.ptx": SCALE_PTX.replace("FACTOR", TWO),
-                     "ref_twice.py": REFERENCE})
+                     "ref_twice.py": REFERENCE.replace("NOISE", "b'no frame'" if noise else "b''")})
     done = home.run("fuzz", "--op", "twice", "-i", CASES, "--seed", 5, "--unguided", "--format", "json")
     assert done.returncode == 1, done.stderr
     sizes = [int(line) for line in (home.project / "asked").read_text().split()]
@@ -48,11 +58,22 @@ def test_each_failure_is_that_of_its_own_case(alone):
     results, sizes = alone
     assert results["total"] == CASES
     bad = [size for size in sizes if what_is_wrong(size)]
-    assert results["failed"] == len(bad) > 5 and len({what_is_wrong(size) for size in bad}) == 3
+    assert results["failed"] == len(bad) > 5 and len({what_is_wrong(size) for size in bad}) == 4
+    check_failures(results, what_is_wrong)
+
+
+def check_failures(results, wrong):
     for failure in results["failures"]:
         text = json.dumps(failure)
         size = failure["repro_info"]["dims"]["n"]
-        assert what_is_wrong(size) and what_is_wrong(size) in text, text[:2000]
+        assert wrong(size) and wrong(size) in text, text[:2000]
+
+
+def test_what_a_script_writes_to_the_socket_of_its_interpreter_is_its_own_failure(alone, new_home):
+    results, _ = fuzz(new_home, 1, noise=True)
+    bad = [size for size in alone[1] if what_is_wrong(size, noise=True)]
+    assert results["total"] == CASES and results["failed"] == len(bad) > alone[0]["failed"]
+    check_failures(results, lambda size: what_is_wrong(size, noise=True))
 
 
 def test_each_reference_runs_once(alone):
