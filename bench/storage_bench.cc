@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <rocksdb/db.h>
@@ -64,16 +65,18 @@ ValidationResult result_of(uint64_t seed) {
 }
 
 /// Calls `put(key, value)` for each record of a batch of results, in the form in which a store
-/// writes them.
+/// writes them: the keys of a family are in order.
 template <typename Put>
 void fill(uint64_t first, const Put& put) {
+  std::vector<std::pair<std::string, std::string>> index;
   for (uint64_t seed = first; seed < first + kPerBatch; ++seed) {
-    put(Family::Results, "p/" + storage::result_key("softmax", seed),
-        storage::encode_result(result_of(seed), seed, 0));
-    put(Family::Index, "p/" + storage::time_key('r', seed), storage::result_key("softmax", seed));
-    put(Family::Index, "p/" + storage::seed_key('r', seed, seed),
-        storage::result_key("softmax", seed));
+    const std::string key = storage::result_key("softmax", seed);
+    put(Family::Results, "p/" + key, storage::encode_result(result_of(seed), seed, 0));
+    index.emplace_back("p/" + storage::time_key('r', seed), key);
+    index.emplace_back("p/" + storage::seed_key('r', seed, seed), key);
   }
+  std::ranges::sort(index);
+  for (const auto& [entry, key] : index) put(Family::Index, entry, key);
 }
 
 /// Returns the seconds for kBatches batches; each call returns after its batch is on disk.

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
@@ -105,8 +108,10 @@ class RocksStore : public Store {
   };
 
   uint64_t next_stamp() { return stamps_->next(); }
-  Status add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept,
-                    const std::optional<std::string>& replaced);
+  /// Keys of index entries, and the key of the record that each refers to.
+  using IndexEntries = std::vector<std::pair<std::string, std::string>>;
+  Status add_result(rocksdb::WriteBatch& batch, IndexEntries& index, const ResultToKeep& kept,
+                    uint64_t stamp, const std::optional<std::string>& replaced);
   Status erase_same_case(rocksdb::WriteBatch& batch, const ValidationResult& result);
   Status walk(const Kind& kind, const std::string& index_prefix,
               const std::function<bool(storage::StoredResult)>& visit);
@@ -137,24 +142,34 @@ Status RocksStore::start() {
   return ok_status();
 }
 
+/// Writes the keys of each family in order: RocksDB then inserts each near the one before.
 Status RocksStore::put_results(std::span<const ResultToKeep> results) {
   std::vector<std::string> keys;
+  std::vector<uint64_t> stamps;  // In the order of the results, which is that of listings.
+  std::vector<size_t> order;
   for (const ResultToKeep& kept : results) {
+    order.push_back(order.size());
     keys.push_back(storage::result_key(kept.result.op_name, kept.result.seed));
+    stamps.push_back(next_stamp());
   }
-  const auto replaced = GPUEMU_TRY(database_->get_all(Family::Results, std::move(keys)));
+  // Stable: of two results with the same key, the last one stays.
+  std::ranges::stable_sort(order, {}, [&](size_t i) -> const std::string& { return keys[i]; });
+  const auto replaced = GPUEMU_TRY(database_->get_all(Family::Results, keys));
   rocksdb::WriteBatch batch;
-  for (size_t i = 0; i < results.size(); ++i) {
-    GPUEMU_TRY(add_result(batch, results[i], replaced[i]));
+  IndexEntries index;
+  for (const size_t i : order) {
+    GPUEMU_TRY(add_result(batch, index, results[i], stamps[i], replaced[i]));
   }
+  std::ranges::sort(index);
+  for (const auto& [entry, key] : index) database_->put(batch, Family::Index, entry, key);
   return database_->write(batch);
 }
 
 /// `replaced` is the current value under the result's key.
-Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& kept,
+Status RocksStore::add_result(rocksdb::WriteBatch& batch, IndexEntries& index,
+                              const ResultToKeep& kept, uint64_t stamp,
                               const std::optional<std::string>& replaced) {
   const ValidationResult& result = kept.result;
-  const uint64_t stamp = next_stamp();
   const std::string value = storage::encode_result(result, stamp, kept.inputs);
   const std::string key = storage::result_key(result.op_name, result.seed);
   // A record replaced in the same batch leaves invalid index entries, which readers skip.
@@ -169,14 +184,14 @@ Status RocksStore::add_result(rocksdb::WriteBatch& batch, const ResultToKeep& ke
                  kept.is_failure
                      ? storage::encode_result(without_snapshot(result), stamp, kept.inputs)
                      : value);
-  database_->put(batch, Family::Index, storage::time_key('r', stamp), key);
-  database_->put(batch, Family::Index, storage::seed_key('r', result.seed, stamp), key);
+  index.emplace_back(storage::time_key('r', stamp), key);
+  index.emplace_back(storage::seed_key('r', result.seed, stamp), key);
   if (kept.is_failure) {
     GPUEMU_TRY(erase_same_case(batch, result));
     const std::string failure = storage::failure_key(result.op_name, result.seed, stamp);
     database_->put(batch, Family::Failures, failure, value);
-    database_->put(batch, Family::Index, storage::time_key('f', stamp), failure);
-    database_->put(batch, Family::Index, storage::seed_key('f', result.seed, stamp), failure);
+    index.emplace_back(storage::time_key('f', stamp), failure);
+    index.emplace_back(storage::seed_key('f', result.seed, stamp), failure);
   }
   return ok_status();
 }
