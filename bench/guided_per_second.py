@@ -9,7 +9,8 @@ without that a comparison would be one of sizes. Both run in turn in one daemon.
 each number of lanes, and 16 lanes at least nine times as fast as one, guided as well as unguided. Runs have `cases` for each
 lane, so that they take about as long. What other programs do changes rates on the clock, and ratios less: `rounds` are
 medians. The processor time of a case is that of daemon, workers, Python and command. With `--before` an older build runs
-the same in turn. Everything runs in a private folder that is removed.
+the same in turn. The last lines tell the processor time of an unguided case by program. Everything runs in a private
+folder that is removed.
 """
 import argparse
 import json
@@ -20,24 +21,40 @@ import statistics
 import sys
 import tempfile
 import time
+import typing
 
-from tool import Gpuemu, children_seconds, correct_examples, tree_seconds
+from tool import Gpuemu, children_seconds, correct_examples, seconds_by_program
 
 DIMS = {"vector_add": {"n": (4096, 4096)}, "softmax": {"rows": (8, 8), "cols": (512, 512)}}
 WAYS = {"guided": [], "unguided": ["--unguided"]}
 
 
+class Rate(typing.NamedTuple):
+    cases: float  # Per second.
+    seconds: dict  # Of the processor for a case, by program.
+
+    def used(self):
+        return sum(self.seconds.values())
+
+
 def rate(tool, op, cases, seed, words):
-    """Cases per second, and processor seconds of one."""
     daemon = tool.daemon() or sys.exit("the daemon does not run")
-    used, start = tree_seconds(daemon) + children_seconds(), time.perf_counter()
+    before, ours, start = seconds_by_program(daemon), children_seconds(), time.perf_counter()
     done = tool.run("fuzz", "--op", op, "-i", str(cases), "--seed", str(seed), "--format", "json", *words)
     seconds = time.perf_counter() - start
     results = json.loads(done.stdout) if done.returncode == 0 else None
     if results is None or results["failed"] != 0 or results["total"] < cases:
         sys.exit(f"gpuemu fuzz ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    used = tree_seconds(daemon) + children_seconds() - used
-    return results["total"] / seconds, used / results["total"]
+    used = seconds_by_program(daemon)
+    used.subtract(before)
+    used["gpuemu"] += children_seconds() - ours
+    return Rate(results["total"] / seconds, {program: one / results["total"] for program, one in used.items()})
+
+
+def median(rates):
+    """The median rate, and the processor time of the run with the median of it."""
+    middle = sorted(rates, key=Rate.used)[len(rates) // 2]
+    return Rate(statistics.median(one.cases for one in rates), middle.seconds)
 
 
 def tool_with(options, programs, lanes, home):
@@ -52,7 +69,7 @@ def tool_with(options, programs, lanes, home):
 
 
 def measure(options, lanes, folder):
-    """The medians of rate and processor time of each way with so many lanes, by build."""
+    """The median of each way with so many lanes, by build."""
     builds = {"": options.bin, **({"before": options.before} if options.before else {})}
     tools = {build: tool_with(options, programs, lanes, folder / f"{lanes}{build}") for build, programs in builds.items()}
     found = {build: {way: [] for way in WAYS} for build in builds}
@@ -68,8 +85,7 @@ def measure(options, lanes, folder):
     finally:
         for tool in tools.values():
             tool.stop()
-    return {build: {way: [statistics.median(column) for column in zip(*several)] for way, several in ways.items()}
-            for build, ways in found.items()}
+    return {build: {way: median(several) for way, several in ways.items()} for build, ways in found.items()}
 
 
 def main():
@@ -93,9 +109,14 @@ def main():
         first = rates[lanes[0]][build]
         for one in lanes:
             guided, unguided = rates[one][build]["guided"], rates[one][build]["unguided"]
-            print(f"{one:>3} lanes {build:10}{guided[0]:>10.0f}{unguided[0]:>12.0f}{guided[0] / unguided[0]:>7.2f}"
-                  f"{guided[0] / first['guided'][0]:>9.2f}{unguided[0] / first['unguided'][0]:>10.2f}"
-                  f"{guided[1] * 1e6:>9.0f}{unguided[1] * 1e6:>10.0f}")
+            print(f"{one:>3} lanes {build:10}{guided.cases:>10.0f}{unguided.cases:>12.0f}{guided.cases / unguided.cases:>7.2f}"
+                  f"{guided.cases / first['guided'].cases:>9.2f}{unguided.cases / first['unguided'].cases:>10.2f}"
+                  f"{guided.used() * 1e6:>9.0f}{unguided.used() * 1e6:>10.0f}")
+    for build in rates[lanes[0]]:
+        for one in lanes:
+            used = rates[one][build]["unguided"].seconds
+            told = ", ".join(f"{program} {seconds * 1e6:.0f}" for program, seconds in sorted(used.items()))
+            print(f"{one:>3} lanes {build:10}us of an unguided case: {told}")
 
 
 main()

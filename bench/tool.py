@@ -1,6 +1,7 @@
 """Code shared by the benchmarks of `gpuemu`: the tool in a private home, processor times, and the loop
 that starts a fresh python3 for every script.
 """
+import collections
 import json
 import os
 import pathlib
@@ -66,11 +67,17 @@ def children_seconds():
 
 def tree_seconds(process):
     """Returns the processor time of a process, its reaped children and its living descendants."""
-    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    seconds = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    return sum(seconds_by_program(process).values())
+
+
+def seconds_by_program(process):
+    """Returns the processor time of a process, its reaped children and its living descendants by the names of their
+    programs."""
+    name, _, rest = pathlib.Path(f"/proc/{process}/stat").read_text().partition("(")[2].rpartition(")")
+    seconds = collections.Counter({name: sum(map(int, rest.split()[11:15])) / os.sysconf("SC_CLK_TCK")})
     for task in pathlib.Path(f"/proc/{process}/task").iterdir():
         for child in (task / "children").read_text().split():
-            seconds += tree_seconds(child)
+            seconds += seconds_by_program(child)
     return seconds
 
 
