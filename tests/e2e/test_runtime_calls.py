@@ -332,6 +332,14 @@ def test_logs_record_calls_with_and_without_times(device):
     assert timed.records == [] and timed.dropped == 0
 
 
+def test_a_range_is_in_the_profile_that_runs_whatever_the_current_device_is(device):
+    with runtime.Device("emulator") as current, device.profile() as profile, current.profile() as other:
+        with runtime.range("everywhere"), runtime.range("here", device=device):
+            pass
+    assert profile.ranges["everywhere"].count == 1 and profile.ranges["here"].count == 1
+    assert other.ranges["everywhere"].count == 1 and "here" not in other.ranges
+
+
 def test_a_profile_has_ops_ranges_kernels_and_memory(device, tmp_path):
     x, y = floats(-1, 2), runtime.empty(2)
     with runtime.range("outside"):

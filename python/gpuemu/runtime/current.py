@@ -7,6 +7,7 @@ from typing import Any
 
 import gpuemu.runtime.library as library
 import gpuemu.runtime.tensors as tensors
+import gpuemu.runtime.watching as watching
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.tensors import Tensor
 from gpuemu.runtime.watching import Range
@@ -64,5 +65,9 @@ def tensor(array: Any, *, dtype: str | None = None, kind: str = "device", stream
 
 
 def range(name: str, *, device: Device | None = None) -> Range:
-    """Returns a range of this thread in the profile of the current device, or of the given one."""
-    return Range(current_device() if device is None else device, name)
+    """Returns a range of this thread in every running profile, or in that of the given device."""
+    library.refuse_forked()
+    if device is not None:
+        return Range([device], name)
+    current, profiled = existing_device(), watching.profiled_devices()
+    return Range(profiled if current is None or current in profiled else [current, *profiled], name)

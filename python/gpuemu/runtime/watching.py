@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import tempfile
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -207,6 +208,16 @@ class MemoryProfile:
     by_name: dict[str, int]
 
 
+_profiled_lock = threading.Lock()
+_profiled: list[Any] = []  # Devices inside of a profile's block.
+
+
+def profiled_devices() -> list[Any]:
+    """Returns the devices that a profile of this process is measuring."""
+    with _profiled_lock:
+        return [device for device in _profiled if not device.is_closed]
+
+
 class Profile(library.Unique):
     """Times ops and ranges inside the block; a device has one profile at a time: Device.profile(). Afterwards: ops, ranges,
     kernels (by name), memory, notes (missing data and the reasons)."""
@@ -223,7 +234,7 @@ class Profile(library.Unique):
 
     def range(self, name: str) -> Range:
         """Returns a range of this thread in the profile."""
-        return Range(self._device, name)
+        return Range([self._device], name)
 
     def to_json(self) -> str:
         """Returns all counts, including those of kernels if counters were on."""
@@ -248,10 +259,14 @@ class Profile(library.Unique):
                 raise
             raise errors.InvalidArgumentError(f"{self._device.name} is profiled already; one profile at a time: leave the other block first") from None
         self._device._watchers_change(1)
+        with _profiled_lock:
+            _profiled.append(self._device)
         self._begin = self._device.memory_statistics()
         return self
 
     def __exit__(self, *raised: Any) -> None:
+        with _profiled_lock:
+            _profiled.remove(self._device)
         if self._device.is_closed or library.is_forked():
             return
         self._device._watchers_change(-1)
@@ -275,17 +290,19 @@ def _by_name(told: list[dict[str, Any]]) -> dict[str, Statistics]:
 
 
 class Range(library.Unique):
-    """A named range of a thread's time in a profile; does nothing without a profile."""
+    """A named range of a thread's time in the profiles of `devices`; does nothing without a profile."""
 
-    def __init__(self, device: Any, name: str) -> None:
+    def __init__(self, devices: list[Any], name: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f"name is of type {type(name).__name__}, expected a str")
-        self._device, self._name = device, name
+        self._devices, self._name = devices, name
 
     def __enter__(self) -> Range:
-        self._device._context.call(self._device._library.gpuemu_range_begin, self._name.encode())
+        for device in self._devices:
+            device._context.call(device._library.gpuemu_range_begin, self._name.encode())
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        if not self._device.is_closed:
-            self._device._context.call(self._device._library.gpuemu_range_end)
+        for device in self._devices:
+            if not device.is_closed:
+                device._context.call(device._library.gpuemu_range_end)
