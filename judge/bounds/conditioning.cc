@@ -22,8 +22,10 @@ constexpr double kTimesSequence = 4;
 /// but do not sum in them.
 constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
 /// A sum of n equal terms always rounds in the same direction and may lose n times this many units:
-/// half of what it loses if every rounding is the worst possible.
-constexpr double kUlpsSequence = 0.25;
+/// half of what it loses if every rounding is the worst possible. Above 16,384 terms
+/// the second number times sqrt(n) is less and counts: kernels split sums that are longer, and one
+/// that adds 2^25 ones in a sequence ends at half of them.
+constexpr double kUlpsSequence = 0.25, kUlpsLongSequence = 32;
 constexpr double kHopeless = 100, kNearly = 4;
 /// Moves below this relative size count as zero: what remains of moves that cancel, such as exact
 /// sums in another order, or the other terms of two tied scores that moved together.
@@ -73,7 +75,9 @@ Conditioning::Conditioning(DType output, double terms, bool narrow_inputs)
       terms_(terms),
       times_(narrow_ || narrow_inputs ? kTimesNarrow
                                       : std::max(kTimes, kTimesSequence * std::sqrt(terms))),
-      ulps_(narrow_ ? kOrdinaryUlpsNarrow : std::max(kOrdinaryUlps, kUlpsSequence * terms)) {}
+      ulps_(narrow_ ? kOrdinaryUlpsNarrow
+                    : std::max(kOrdinaryUlps, std::min(kUlpsSequence * terms,
+                                                       kUlpsLongSequence * std::sqrt(terms)))) {}
 
 double Conditioning::allowed(double moved, double value) const {
   return std::max(times_ * moved, ulps_ * ulp_at(*format_, value));

@@ -47,6 +47,12 @@ TEST(Conditioning, AllowsMoreWithTermsButNotInHalf) {
   EXPECT_DOUBLE_EQ(of_halves.allowed(0, 1), 2500 * 0x1p-23);
 }
 
+TEST(Conditioning, ASequenceOfMillionsMayNotLoseAPercent) {
+  EXPECT_DOUBLE_EQ(Conditioning(DType::Float32, 16'384).allowed(0, 1), 4096 * 0x1p-23);
+  EXPECT_LT(Conditioning(DType::Float32, 1e6).allowed(0, 1), 0.004);
+  EXPECT_LT(Conditioning(DType::Float32, 2e7).allowed(0, 1), 1 - 0x1p24 / 2e7);  // It ends at 2^24.
+}
+
 TEST(Conditioning, NoDrawHelpsWhatIsFarOff) {
   EXPECT_TRUE(may_be_explained(99, 1));
   EXPECT_FALSE(may_be_explained(101, 1));
