@@ -8,4 +8,8 @@ namespace gpuemu {
 /// Called by main() before any thread starts. Has no effect if the C library has no such option.
 void keep_freed_memory();
 
+/// Returns all freed memory to the system. Every thread's part of the heap keeps some of its own,
+/// so a process of many threads that each served something large holds a multiple of the bound.
+void release_freed_memory();
+
 }  // namespace gpuemu

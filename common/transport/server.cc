@@ -16,6 +16,7 @@
 
 #include <sys/eventfd.h>
 
+#include "common/base/heap.h"
 #include "common/codec/json_codec.h"
 #include "common/transport/client_table.h"
 #include "common/transport/listener.h"
@@ -34,6 +35,10 @@ constexpr size_t kFlushBytesPerMillisecond = 100'000;
 constexpr milliseconds kWatchPeriod{500};
 /// Clients accepted in a row, so that connected ones do not wait for many new ones.
 constexpr int kAcceptedMax = 64;
+
+/// Bytes of messages after which freed memory is released. Making a reply takes several times its
+/// size.
+constexpr size_t kBytesBeforeRelease = 16 << 20;
 
 constexpr uint64_t kListenerNumber = 1, kWakeNumber = 2;
 
@@ -73,6 +78,7 @@ struct Server::State {
   // The members below are guarded by mutex.
   bool stopping = false, pool_ends = false, closes = false;
   size_t idle = 0, last_reply_bytes = 0;
+  size_t served_bytes = 0;   // By messages, since freed memory was released.
   std::list<Job> jobs;       // Waiting and running.
   std::deque<Job*> waiting;  // Not yet taken by a thread.
   std::deque<FinishedJob> finished;
@@ -87,6 +93,7 @@ struct Server::State {
   void handle_event(const epoll_event& event);
   void accept_clients();
   void restore_socket_file();
+  void release_memory();
   void enqueue(const ClientPeer& peer, RequestMessage message);
   void tell_arrivals();
   void deliver_finished();
@@ -135,6 +142,7 @@ void Server::State::run_io() {
       next_watch = now + kWatchPeriod;
       clients.close_overdue();
       restore_socket_file();
+      release_memory();
     }
     const std::lock_guard lock(mutex);
     clients.set_reading(!stopping && jobs.size() < options.queued_max);
@@ -191,6 +199,16 @@ void Server::State::restore_socket_file() {
   listener.emplace(*std::move(again));
   const Status watched = clients.watch(listener->socket(), kListenerNumber);
   if (!watched) listener.reset();
+}
+
+/// Returns the memory of large messages to the system once nobody is served.
+void Server::State::release_memory() {
+  {
+    const std::lock_guard lock(mutex);
+    if (served_bytes < kBytesBeforeRelease || !jobs.empty() || clients.has_output()) return;
+    served_bytes = 0;
+  }
+  release_freed_memory();
 }
 
 void Server::State::tell_arrivals() {
@@ -261,6 +279,7 @@ void Server::State::run(Job& job) {
   {
     const std::lock_guard lock(mutex);
     last_reply_bytes = reply.size();
+    served_bytes += job.request.body().size() + reply.size();
     finished.push_back({std::move(job.receivers), std::move(reply)});
     jobs.remove_if([&](const Job& other) { return &other == &job; });
     if (jobs.empty()) ended.notify_all();
