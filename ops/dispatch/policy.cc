@@ -118,7 +118,10 @@ Result<DispatchPolicy> policy_from_json(const std::string& text, const std::stri
     if (!root.is_object()) return wrong(file, "expected an object with strategy and prefer");
     return read_policy(tree_of(root), file, registry);
   } catch (const Json::exception& bad) {
-    return wrong(file, bad.what());
+    // Remove the tag of "[json.exception.parse_error.101] parse error at line 1, ...".
+    const std::string what = bad.what();
+    const size_t tag = what.find("] ");
+    return wrong(file, "not JSON: " + (tag == std::string::npos ? what : what.substr(tag + 2)));
   }
 }
 

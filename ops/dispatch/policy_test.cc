@@ -38,6 +38,11 @@ TEST(Policy, IsTheSameInBothLanguages) {
   EXPECT_EQ(policy_from_toml("", "p", registry())->strategy, SelectionRule::FirstSupported);
 }
 
+TEST(Policy, ThatIsNoJsonIsToldWithItsPlace) {
+  EXPECT_TRUE(json_problem("{").starts_with("p.json: not JSON: parse error at line 1, column 2"))
+      << json_problem("{");
+}
+
 TEST(Policy, OfTheDocumentationIsOne) {
   const auto page = read_file(GPUEMU_SOURCE_DIR "/docs/reference/op-call.md", size_t{1} << 20);
   ASSERT_TRUE(page) << page.error().message;
