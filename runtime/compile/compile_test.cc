@@ -228,6 +228,12 @@ TEST(ErrorLines, KeepsTwentyAndDropsWarnings) {
   EXPECT_EQ(compile::error_lines("segmentation fault"), "segmentation fault");
 }
 
+TEST(ErrorLines, ColumnsComeFromTheCaretBelowTheSourceLine) {
+  EXPECT_EQ(compile::error_lines("k.cu(2): error: no foo\n    foo(q);\n    ^\n\n"
+                                 "k.cu(4): error: no end\n\nk.cu(5): warning: odd\n  x\n  ^\n"),
+            "k.cu(2): error: no foo (column 3)\nk.cu(4): error: no end");
+}
+
 TEST(ErrorLines, OfOurTextTheFirstIsToldWhereThereAreNoOthers) {
   const std::vector<std::string> names = {"f<1>", "f<T>"};
   const std::string ours = "/x/w.cu(4): error: no T\n/x/w.cu(4): error: no auto";

@@ -11,18 +11,39 @@
 #include "common/base/limits.h"
 
 namespace gpuemu::compile {
+namespace {
+
+/// Returns the column of the '^' below a source line, which nvcc and NVRTC indent by two; 0: `line`
+/// is no such line.
+size_t column_in(std::string_view line) {
+  constexpr size_t kIndent = 2;
+  const size_t caret = line.find_first_not_of(' ');
+  const bool alone = caret != std::string_view::npos && line.substr(caret) == "^";
+  return alone && caret >= kIndent ? caret - kIndent + 1 : 0;
+}
+
+}  // namespace
 
 std::string error_lines(std::string_view log) {
   constexpr int kLinesMax = 20;
   std::istringstream in{std::string(log)};
   std::string out;
   int kept = 0;
-  for (std::string line; kept < kLinesMax && std::getline(in, line);) {
-    if (line.find("error:") == std::string::npos && line.find("error :") == std::string::npos) {
-      continue;
+  bool wants_column = false;
+  for (std::string line; std::getline(in, line);) {
+    const bool is_error =
+        line.find("error:") != std::string::npos || line.find("error :") != std::string::npos;
+    if (is_error && kept == kLinesMax) break;
+    if (is_error) {
+      if (kept++ > 0) out += '\n';
+      out += line;
+      wants_column = true;
+    } else if (const size_t column = column_in(line); wants_column && column > 0) {
+      out += fmt::format(" (column {})", column);
+      wants_column = false;
+    } else if (line.empty()) {
+      wants_column = false;  // What follows belongs to something else.
     }
-    if (kept++ > 0) out += '\n';
-    out += line;
   }
   const bool lacks_header = out.find("No such file or directory") != std::string::npos ||
                             out.find("cannot open source file") != std::string::npos;

@@ -7,8 +7,8 @@
 
 namespace gpuemu::compile {
 
-/// Returns the first twenty lines that report an error, as printed; the whole text if there are
-/// none.
+/// Returns the first twenty lines that report an error, as printed and with the column to which a
+/// caret below points; the whole text if there are none.
 std::string error_lines(std::string_view log);
 
 /// Removes the lines about the text that we add, in which line `first_line` + i instantiates the

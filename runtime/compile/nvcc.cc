@@ -26,6 +26,16 @@ std::string wrapper_of(const Job& job, const std::string& included) {
   return text + "}\n";
 }
 
+/// Says at the top of a temporary file where its text is from, so that messages and .loc name that.
+std::string named(const std::string& source, const std::string& path) {
+  std::string escaped;
+  for (const char c : path) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return fmt::format("#line 1 \"{}\"\n{}", escaped, source);
+}
+
 }  // namespace
 
 Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job) {
@@ -36,7 +46,7 @@ Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job) {
   auto on_disk = read_file(job.path, kSourceBytesMax);
   if (!on_disk || *on_disk != job.source) {
     included = scratch / fs::path(job.path).filename().string();
-    GPUEMU_TRY(write_file(included, job.source));
+    GPUEMU_TRY(write_file(included, named(job.source, job.path)));
   }
   const fs::path wrapper = scratch / "gpuemu_wrapper.cu";
   const fs::path ptx = scratch / "out.ptx";
