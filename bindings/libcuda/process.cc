@@ -298,4 +298,20 @@ int unsupported_call(const char* name) {
   return CUDA_ERROR_NOT_SUPPORTED;
 }
 
+namespace {
+thread_local bool is_called_by_stream = false;
+}  // namespace
+
+CalledByStream::CalledByStream() { is_called_by_stream = true; }
+CalledByStream::~CalledByStream() { is_called_by_stream = false; }
+
+int refuse_in_host_function(const char* name) {
+  if (!is_called_by_stream) return CUDA_SUCCESS;
+  say_once(std::string(name) + " in a host function",
+           std::string(name) +
+               " was called by a host function of a stream, which must not call "
+               "CUDA; it returns error 800, CUDA_ERROR_NOT_PERMITTED");
+  return CUDA_ERROR_NOT_PERMITTED;
+}
+
 }  // namespace gpuemu::libcuda

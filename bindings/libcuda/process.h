@@ -374,6 +374,18 @@ void say_once(const std::string& key, const std::string& text);
 /// it for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
 int unsupported_call(const char* name);
 
+/// Marks that this thread calls a function of the program for a stream while it lives.
+class CalledByStream {
+ public:
+  CalledByStream();
+  ~CalledByStream();
+  CalledByStream(const CalledByStream&) = delete;
+  CalledByStream& operator=(const CalledByStream&) = delete;
+};
+/// Returns CUDA_ERROR_NOT_PERMITTED, and says so once, where a function that a stream calls made
+/// the driver call `name`: the stream's thread would wait for itself.
+int refuse_in_host_function(const char* name);
+
 /// Exports the driver function `symbol` also under the name `per_thread`.
 #define GPUEMU_PER_THREAD(symbol, per_thread) \
   GPUEMU_EXPORT_PER_THREAD(PerThreadScope, symbol, per_thread)

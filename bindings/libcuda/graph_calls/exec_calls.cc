@@ -249,7 +249,9 @@ GPUEMU_PER_THREAD(cuGraphInstantiateWithParams, cuGraphInstantiateWithParams_pts
 
 GPUEMU_DRIVER_API int cuGraphLaunch(GraphExec exec, Stream stream) {
   return with_place(stream, [&](Process& driver, const Place& place) -> int {
-    // Before the mutex is taken, because both need it.
+    // Before the mutexes are taken: a launch that waits for the host function holds them.
+    const int refused = refuse_in_host_function("cuGraphLaunch");
+    if (refused != CUDA_SUCCESS) return refused;
     if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
     std::shared_ptr<GraphState> child;
     const int code = with_exec(

@@ -149,8 +149,10 @@ class Issuer {
     return fill_2d(place_, work.what, {node.site->call, false});
   }
   int work_of(Node&, const HostWork& work) {
-    return code_of(
-        slot_.streams->host_call(place_.stream, [what = work.what] { what.function(what.data); }));
+    return code_of(slot_.streams->host_call(place_.stream, [what = work.what] {
+      const CalledByStream called;
+      what.function(what.data);
+    }));
   }
   int work_of(Node&, const ChildWork& work) {
     GraphExecId child = 0;

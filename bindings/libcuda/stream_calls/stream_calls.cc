@@ -61,6 +61,7 @@ int host_call(Process& driver, const Place& place, std::function<void()> work) {
   if (const int code = refuse_implicit(driver, place); code != CUDA_SUCCESS) return code;
   const auto stamp = driver.races.other_work(line_of(place));
   const auto run = [&driver, stamp, work = std::move(work)] {
+    const CalledByStream called;
     if (!stamp) return work();
     driver.races.host_function_runs(*stamp);
     const HostFunction function(*stamp);

@@ -143,6 +143,35 @@ void launch_while_another_thread_works(const int* x, int* notes) {
   CHECK(cudaGraphDestroy(graph));
 }
 
+struct Again {
+  cudaGraphExec_t exec = nullptr;
+  cudaError_t got = cudaSuccess;
+};
+
+void launch_again(void* data) {
+  Again& again = *static_cast<Again*>(data);
+  again.got = cudaGraphLaunch(again.exec, cudaStreamPerThread);
+}
+
+// A host function must not call CUDA. The launch of its own graph would wait for itself.
+void launch_from_inside() {
+  cudaGraph_t graph;
+  CHECK(cudaGraphCreate(&graph, 0));
+  cudaGraphConditionalHandle always;
+  CHECK(cudaGraphConditionalHandleCreate(&always, graph, 1, cudaGraphCondAssignDefault));
+  const Condition choice = add(graph, nullptr, always, cudaGraphCondTypeIf, 1);
+  Again again;
+  const cudaHostNodeParams what{launch_again, &again};
+  cudaGraphNode_t made;
+  CHECK(cudaGraphAddHostNode(&made, choice.bodies[0], nullptr, 0, &what));
+  CHECK(cudaGraphInstantiate(&again.exec, graph, 0));
+  CHECK(cudaGraphLaunch(again.exec, cudaStreamPerThread));
+  CHECK(cudaStreamSynchronize(cudaStreamPerThread));
+  EXPECT(again.got == cudaErrorNotPermitted);
+  CHECK(cudaGraphExecDestroy(again.exec));
+  CHECK(cudaGraphDestroy(graph));
+}
+
 // Two instances of a graph share its condition: each launch sets and reads it without the other.
 void launch_two_instances(int* yes_and_no, int* total) {
   constexpr int kTurns = 100;
@@ -251,6 +280,7 @@ int main() {
   update(x, notes);
   launch_while_another_thread_works(x, notes);
   launch_two_instances(notes, steps);
+  launch_from_inside();
 #endif
   CHECK(cudaFree(x));
   CHECK(cudaFree(steps));
