@@ -71,7 +71,8 @@ TEST_F(DatabaseTest, KeepsWritingWhileLogsEnd) {
       }
     });
   }
-  for (int i = 0; i < 60; ++i) EXPECT_TRUE(database_->compact());  // Each ends a log and deletes it.
+  // Each ends a log and deletes it.
+  for (int i = 0; i < 60; ++i) EXPECT_TRUE(database_->compact());
   ended = true;
   for (std::thread& writer : writers) writer.join();
   for (const std::string& problem : problems) EXPECT_EQ(problem, "");
