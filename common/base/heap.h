@@ -1,6 +1,8 @@
 // Tunes the heap of processes that allocate similar memory again and again.
 #pragma once
 
+#include <cstdint>
+
 namespace gpuemu {
 
 /// Keeps freed memory for the next case, up to a bound. Memory returned to the system costs a page
@@ -11,5 +13,8 @@ void keep_freed_memory();
 /// Returns all freed memory to the system. Every thread's part of the heap keeps some of its own,
 /// so a process of many threads that each served something large holds a multiple of the bound.
 void release_freed_memory();
+
+/// Returns the bytes of memory that the process occupies now; 0 if that is unknown.
+uint64_t resident_bytes();
 
 }  // namespace gpuemu

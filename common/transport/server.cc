@@ -12,6 +12,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sys/eventfd.h>
@@ -36,9 +37,8 @@ constexpr milliseconds kWatchPeriod{500};
 /// Clients accepted in a row, so that connected ones do not wait for many new ones.
 constexpr int kAcceptedMax = 64;
 
-/// Bytes of messages after which freed memory is released. Making a reply takes several times its
-/// size.
-constexpr size_t kBytesBeforeRelease = 16 << 20;
+/// The process may grow by so many bytes before freed memory is released.
+constexpr uint64_t kGrowthKept = 64 << 20;
 
 constexpr uint64_t kListenerNumber = 1, kWakeNumber = 2;
 
@@ -72,13 +72,14 @@ struct Server::State {
   ClientTable clients;
   std::optional<Listener> listener;
   std::vector<RequestMessage> arrived;
+  bool was_idle = false;         // At the last call of release_memory().
+  uint64_t resident_before = 0;  // Bytes of the process after the last release of memory.
 
   std::mutex mutex;
   std::condition_variable work, ended;  // For the pool's threads; for stop().
   // The members below are guarded by mutex.
   bool stopping = false, pool_ends = false, closes = false;
   size_t idle = 0, last_reply_bytes = 0;
-  size_t served_bytes = 0;   // By messages, since freed memory was released.
   std::list<Job> jobs;       // Waiting and running.
   std::deque<Job*> waiting;  // Not yet taken by a thread.
   std::deque<FinishedJob> finished;
@@ -201,14 +202,17 @@ void Server::State::restore_socket_file() {
   if (!watched) listener.reset();
 }
 
-/// Returns the memory of large messages to the system once nobody is served.
+/// Returns freed memory to the system where the process has grown and nobody is served. What a
+/// request used may be freed after it ends, so nobody may be served at two calls in a row.
 void Server::State::release_memory() {
   {
     const std::lock_guard lock(mutex);
-    if (served_bytes < kBytesBeforeRelease || !jobs.empty() || clients.has_output()) return;
-    served_bytes = 0;
+    const bool is_idle = jobs.empty() && finished.empty() && !clients.has_output();
+    if (!std::exchange(was_idle, is_idle) || !is_idle) return;
   }
+  if (resident_bytes() <= resident_before + kGrowthKept) return;
   release_freed_memory();
+  resident_before = resident_bytes();
 }
 
 void Server::State::tell_arrivals() {
@@ -279,7 +283,6 @@ void Server::State::run(Job& job) {
   {
     const std::lock_guard lock(mutex);
     last_reply_bytes = reply.size();
-    served_bytes += job.request.body().size() + reply.size();
     finished.push_back({std::move(job.receivers), std::move(reply)});
     jobs.remove_if([&](const Job& other) { return &other == &job; });
     if (jobs.empty()) ended.notify_all();

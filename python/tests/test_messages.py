@@ -19,7 +19,7 @@ SECTIONS = r"project|runtime|validation|daemon|scheduler|storage|artifacts|worke
 # These follow a dot, too, but are not keys.
 OTHER_WORDS = {"as_tensor", "op_call", "register_op", "tolerances", "pem", "key", "ops"}
 # Options of other programs and packages that messages name.
-OPTIONS_OF_OTHERS = {"--index-url": "pip", "--head": "ray start", "--address": "ray start"}
+OPTIONS_OF_OTHERS = {"--index-url": "pip", "--head": "ray start", "--address": "ray start", "--gpu-name": "ptxas", "--fmad": "ptxas"}
 FUNCTIONS_OF_OTHERS = {"array": "numpy", "astype": "numpy", "newbyteorder": "numpy", "init": "ray", "shutdown": "ray", "item": "numpy", "to_dense": "torch",
                        "set_start_method": "multiprocessing", "sqrt": "math", "replace": "torch.cuda", "float32": "numpy", "cpu": "torch",
                        "filled": "numpy", "gpuemu_allow": "pytest", "cdiv": "expressions of register_kernel"}

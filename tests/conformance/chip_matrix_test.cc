@@ -138,7 +138,7 @@ class ChipMatrices : public Conformance {
   /// Appends the results to `to` and frees what they came from.
   void run(ModuleId module, const std::vector<uint64_t>& operands, uint32_t threads,
            const Fragment& d, std::vector<uint64_t>& to) {
-    const uint32_t grid = chip::kWarps * 32 / threads, bits = register_bits(d);
+    const uint32_t grid = uint32_t{chip::kWarps} * 32 / threads, bits = register_bits(d);
     const size_t count = chip::kWarps * 32 * d.registers;
     const uint64_t out = *device_->allocate(count * bits / 8, "results");
     LaunchConfig config;

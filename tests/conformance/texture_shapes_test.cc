@@ -215,7 +215,7 @@ TEST_P(TextureShapes, ADirectionSelectsTheFaceOfACubeAndThePlaceOnIt) {
   std::vector<float> of_second = expected;
   for (size_t i = 0; i < at.size(); ++i) {
     second[i].layer = i % 2 == 0 ? 1 : 77;
-    of_second[i] += i % 2 == 0 ? 600 : 1200;
+    of_second[i] += i % 2 == 0 ? 600.0f : 1200.0f;
   }
   expect_points(fetch("tex.acube.v4.f32.f32", "%l, %x, %y, %z"), layered, second, of_second);
 }

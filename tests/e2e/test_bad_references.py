@@ -75,7 +75,7 @@ BAD = {
     "function hangs and ignores signals": (
         "import signal, time\ndef reference(x):\n    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n"
         "    while True: time.sleep(1)\n", "did not answer"),
-    "function writes to the control socket": (FUNCTION + "os.write(3, b'garbage\\n')\n    return x\n", "JSON"),
+    "function writes to the control socket": (FUNCTION + "os.write(3, b'garbage\\n')\n    return x\n", "do not begin a frame"),
     "function closes the control socket": (FUNCTION + "os.close(3)\n    return x\n", "ended"),
     "function wants another input": ("def reference(weight):\n    return weight\n", "`weight`"),
     "reference is a number": ("reference = 4\n", "not a function"),
