@@ -12,12 +12,10 @@
 #include <optional>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include <sys/eventfd.h>
 
-#include "common/base/heap.h"
 #include "common/codec/json_codec.h"
 #include "common/transport/client_table.h"
 #include "common/transport/listener.h"
@@ -36,9 +34,6 @@ constexpr size_t kFlushBytesPerMillisecond = 100'000;
 constexpr milliseconds kWatchPeriod{500};
 /// Clients accepted in a row, so that connected ones do not wait for many new ones.
 constexpr int kAcceptedMax = 64;
-
-/// The process may grow by so many bytes before freed memory is released.
-constexpr uint64_t kGrowthKept = 64 << 20;
 
 constexpr uint64_t kListenerNumber = 1, kWakeNumber = 2;
 
@@ -72,8 +67,6 @@ struct Server::State {
   ClientTable clients;
   std::optional<Listener> listener;
   std::vector<RequestMessage> arrived;
-  bool was_idle = false;         // At the last call of release_memory().
-  uint64_t resident_before = 0;  // Bytes of the process after the last release of memory.
 
   std::mutex mutex;
   std::condition_variable work, ended;  // For the pool's threads; for stop().
@@ -94,7 +87,6 @@ struct Server::State {
   void handle_event(const epoll_event& event);
   void accept_clients();
   void restore_socket_file();
-  void release_memory();
   void enqueue(const ClientPeer& peer, RequestMessage message);
   void tell_arrivals();
   void deliver_finished();
@@ -143,7 +135,6 @@ void Server::State::run_io() {
       next_watch = now + kWatchPeriod;
       clients.close_overdue();
       restore_socket_file();
-      release_memory();
     }
     const std::lock_guard lock(mutex);
     clients.set_reading(!stopping && jobs.size() < options.queued_max);
@@ -200,19 +191,6 @@ void Server::State::restore_socket_file() {
   listener.emplace(*std::move(again));
   const Status watched = clients.watch(listener->socket(), kListenerNumber);
   if (!watched) listener.reset();
-}
-
-/// Returns freed memory to the system where the process has grown and nobody is served. What a
-/// request used may be freed after it ends, so nobody may be served at two calls in a row.
-void Server::State::release_memory() {
-  {
-    const std::lock_guard lock(mutex);
-    const bool is_idle = jobs.empty() && finished.empty() && !clients.has_output();
-    if (!std::exchange(was_idle, is_idle) || !is_idle) return;
-  }
-  if (resident_bytes() <= resident_before + kGrowthKept) return;
-  release_freed_memory();
-  resident_before = resident_bytes();
 }
 
 void Server::State::tell_arrivals() {
