@@ -31,7 +31,7 @@ WAYS = {"guided": [], "unguided": ["--unguided"]}
 
 class Rate(typing.NamedTuple):
     cases: float  # Per second.
-    seconds: dict  # Of the processor for a case, by program.
+    seconds: dict  # Processor time per case, by program.
 
     def used(self):
         return sum(self.seconds.values())

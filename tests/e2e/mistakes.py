@@ -180,7 +180,7 @@ GROUPS = {
         "flag that no compiler has": config("compile_flags", "[validation]", '[runtime]\ncompile_flags = ["--bananas"]\n[validation]', code=3),
         "shared memory below zero": config("launch 1 shared", 'block = ["128"]', 'block = ["128"], shared = "-1"', code=3),
         "more blocks than a grid has": config("launch 1 grid", '"cdiv(n, 128)"', '"n * 99999999999"', code=3),
-        "blank that is no plain one": config("gpuemu.toml:3", "seed = 1", "seed\u00a0= 1"),
+        "no-break space": config("gpuemu.toml:3", "seed = 1", "seed\u00a0= 1"),
         "workers without number": config("gpuemu.toml:2", "[validation]", '[runtime]\nworkers = "many"\n[validation]'),
         "file of UTF-16": Mistake("gpuemu.toml:1", files={"gpuemu.toml": CONFIG.encode("utf-16")}),
         "table twice": config("gpuemu.toml:5", "[[ops]]", "[validation]\ncases = 8\n[[ops]]"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,8 @@ def prepare() -> None:
 
 
 def counts(kernel: Any) -> tuple[int, int]:
-    """Returns the registers of a thread and its spilled words; 0 where there is no assembler or it does not take the kernel."""
+    """Returns registers per thread and spilled words; both are 0, with a warning, if there is no assembler or if it
+    rejects the kernel."""
     options, arch = kernel.metadata, kernel.metadata.target.arch
     suffix = "a" if arch >= 90 else ""
     with tempfile.TemporaryDirectory() as folder:
@@ -53,7 +55,9 @@ def counts(kernel: Any) -> tuple[int, int]:
             words = [_assembler(arch), "-v", f"--gpu-name=sm_{arch}{suffix}", source, "-o", source.with_suffix(".o"),
                      *([] if getattr(options, "enable_fp_fusion", True) else ["--fmad=false"]), *(getattr(options, "ptx_options", None) or "").split()]  # fmt: skip
             log = subprocess.run(words, capture_output=True, text=True, check=True).stderr
-        except (OSError, RuntimeError, subprocess.CalledProcessError):
+        except (OSError, RuntimeError, subprocess.CalledProcessError) as problem:
+            why = getattr(problem, "stderr", None) or problem
+            warnings.warn(f"n_regs and n_spills of {kernel.name} are 0, because Triton's assembler did not measure it: {why}", stacklevel=3)
             return 0, 0
     own = log.partition(f"Function properties for {kernel.name}\n")[2]
     registers, stack = _REGISTERS.search(own), _STACK.search(own)

@@ -151,7 +151,7 @@ void LaneTests::inside64(const Xbyak::Label& out) const {
   const Xbyak::Ymm add = e_.ymm0, here = e_.ymm1, beyond = e_.ymm2, limit = e_.ymm3;
   e_.vmovq(e_.xmm0, e_.rcx);
   e_.vpbroadcastq(add, e_.xmm0);
-  e_.vpxor(add, add, e_.splat64(kSign));  // Which adds it.
+  e_.vpxor(add, add, e_.splat64(kSign));  // Adds 2^63.
   e_.vmovq(e_.xmm3, e_.rdx);
   e_.vpbroadcastq(limit, e_.xmm3);
   e_.vpxor(limit, limit, e_.splat64(kSign));

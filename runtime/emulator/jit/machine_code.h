@@ -7,7 +7,7 @@
 
 namespace gpuemu {
 
-/// Which functions are compiled, if the processor has AVX-512 or AVX2.
+/// Which functions are compiled. Without AVX-512 and AVX2 none is.
 enum class MachineCode : uint8_t {
   WhenWorth,  ///< Functions that have run for as long as compiling them takes.
   Always,
