@@ -302,8 +302,8 @@ namespace {
 thread_local bool is_called_by_stream = false;
 }  // namespace
 
-CalledByStream::CalledByStream() { is_called_by_stream = true; }
-CalledByStream::~CalledByStream() { is_called_by_stream = false; }
+CalledByStream::CalledByStream() : before_(std::exchange(is_called_by_stream, true)) {}
+CalledByStream::~CalledByStream() { is_called_by_stream = before_; }
 
 int refuse_in_host_function(const char* name) {
   if (!is_called_by_stream) return CUDA_SUCCESS;

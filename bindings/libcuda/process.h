@@ -374,13 +374,16 @@ void say_once(const std::string& key, const std::string& text);
 /// it for the report, and returns CUDA_ERROR_NOT_SUPPORTED. Thread-safe.
 int unsupported_call(const char* name);
 
-/// Marks that this thread calls a function of the program for a stream while it lives.
+/// While it exists, this thread runs a host function of a stream.
 class CalledByStream {
  public:
   CalledByStream();
   ~CalledByStream();
   CalledByStream(const CalledByStream&) = delete;
   CalledByStream& operator=(const CalledByStream&) = delete;
+
+ private:
+  const bool before_;
 };
 /// Returns CUDA_ERROR_NOT_PERMITTED, and says so once, where a function that a stream calls made
 /// the driver call `name`: the stream's thread would wait for itself.

@@ -1,6 +1,7 @@
 #include "bindings/libcuda/race_watch.h"
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -421,6 +422,20 @@ void RaceWatch::host_waited_for_device(int device) {
 
 void RaceWatch::host_function_runs(const WorkStamp& work) {
   host_waited([&] { order_.host_saw(work); });
+}
+
+void RaceWatch::wait_for_launches(std::chrono::milliseconds most) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kPause{200};
+  const auto until = Clock::now() + most;
+  for (;;) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (running_.empty()) return;
+    }
+    if (Clock::now() >= until) return;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 void RaceWatch::forget_memory(uint64_t address, uint64_t bytes) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -71,6 +72,9 @@ class RaceWatch {
   void graph_branches();
   bool compares_streams() const { return compares_streams_; }
   void launch_touched(uint64_t tag, TouchedMemory memory);
+  /// Waits until all launches that are followed have ended, but no longer than this: they may wait
+  /// for the calling thread.
+  void wait_for_launches(std::chrono::milliseconds most);
   /// Called before a copy or fill is issued, on the issuing thread.
   void transfer(Line line, const char* call, const std::vector<TouchedRange>& ranges);
   /// Registers work that accesses no known memory. Returns nothing while the watch is off.

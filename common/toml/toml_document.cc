@@ -101,7 +101,8 @@ std::string syntax_problem(const std::string& words) {
       {"parsing root table",
        "expected a table, for example [[ops]] with name = \"softmax\" below it"},
       {"could not determine value type", "write text in straight quotes: \"softmax\""},
-      {"expected space or tab", "this looks like a space but is another character: replace it with a space"},
+      {"expected space or tab",
+       "this looks like a space but is another character: replace it with a space"},
       {"invalid utf-8", "expected text in UTF-8: save the file in that encoding"},
   };
   for (const Remedy& one : remedies) {

@@ -15,7 +15,8 @@
 
 namespace gpuemu {
 
-// Limits for finished cases that wait for the disk, and for the snapshots of those that failed.
+// Limits for finished cases that wait for the disk, and for the snapshots of those that failed. As
+// many again may be being written.
 inline constexpr size_t kUnwrittenCasesMax = 1024;
 inline constexpr size_t kUnwrittenBytesMax = size_t{64} << 20;
 /// How long the first of them waits for others: syncing one case to disk takes about as much

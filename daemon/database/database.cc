@@ -177,9 +177,9 @@ Status Database::check_place() {
   // RocksDB may end a log and delete it between the questions below. What others deleted is still
   // missing when they are asked again.
   constexpr int kTries = 5;
-  for (int tried = 0; tried < kTries; ++tried) {
-    if (is_same_folder() && is_same_log()) return ok_status();
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  for (int tried = 0; is_same_folder() && tried < kTries; ++tried) {
+    if (tried > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    if (is_same_log()) return ok_status();
   }
   return gone();
 }

@@ -107,7 +107,7 @@ Result<Parts> parts_of(std::span<const std::byte> frame) {
   if (frame.size() < sizeof header) return corrupt("a frame without a form");
   std::memcpy(&header, frame.data(), sizeof header);
   const std::span<const std::byte> rest = frame.subspan(sizeof header);
-  if (header.form_bytes > rest.size()) return corrupt("a form that is longer than its frame");
+  if (header.form_bytes > rest.size()) return corrupt("a form longer than its frame");
   const size_t numbers_bytes = rest.size() - header.form_bytes;
   if (numbers_bytes % sizeof(int64_t) != 0) return corrupt("a part of a number");
   Parts parts{{reinterpret_cast<const char*>(rest.data()), header.form_bytes},
@@ -118,8 +118,8 @@ Result<Parts> parts_of(std::span<const std::byte> frame) {
   return parts;
 }
 
-/// Returns the tensor without its offset and sizes.
-Result<ReferenceTensor> decode_tensor(const json& record) {
+/// Returns the tensor without its offset and sizes, for which it takes its part of `numbers_left`.
+Result<ReferenceTensor> decode_tensor(const json& record, size_t& numbers_left) {
   const bool good = record.is_array() && record.size() == 3 && record[0].is_string() &&
                     record[1].is_string() && record[2].is_number_unsigned();
   if (!good) return corrupt("a tensor without name, dtype or rank");
@@ -129,12 +129,14 @@ Result<ReferenceTensor> decode_tensor(const json& record) {
   if (!dtype) return corrupt("unknown dtype");
   tensor.dtype = *dtype;
   const auto rank = record[2].get<uint64_t>();
-  if (rank > kReplyBytesMax) return corrupt("a tensor of too many dimensions");
+  if (rank >= numbers_left) return corrupt("a tensor without offset or sizes");
+  numbers_left -= 1 + rank;
   tensor.shape.resize(rank);
   return tensor;
 }
 
-Result<std::vector<ReferenceTensor>> decode_tensors(const json& message, const char* member) {
+Result<std::vector<ReferenceTensor>> decode_tensors(const json& message, const char* member,
+                                                    size_t& numbers_left) {
   std::vector<ReferenceTensor> tensors;
   const auto found = message.find(member);
   if (found == message.end() || !found->is_array()) return corrupt("a reply without tensors");
@@ -142,7 +144,8 @@ Result<std::vector<ReferenceTensor>> decode_tensors(const json& message, const c
     return error(ErrorCode::Compile, "the reference returned {} outputs, the limit is {}",
                  found->size(), kTensorsMax);
   }
-  for (const json& record : *found) tensors.push_back(GPUEMU_TRY(decode_tensor(record)));
+  for (const json& record : *found)
+    tensors.push_back(GPUEMU_TRY(decode_tensor(record, numbers_left)));
   return tensors;
 }
 
@@ -215,10 +218,10 @@ Result<bool> is_ready(const json& message) {
 }
 
 /// Returns an answer without offsets and sizes.
-Result<ReferenceReply> decode_answer(const json& message) {
+Result<ReferenceReply> decode_answer(const json& message, size_t numbers) {
   ReferenceReply reply;
-  reply.outputs = GPUEMU_TRY(decode_tensors(message, "outputs"));
-  reply.scales = GPUEMU_TRY(decode_tensors(message, "scales"));
+  reply.outputs = GPUEMU_TRY(decode_tensors(message, "outputs", numbers));
+  reply.scales = GPUEMU_TRY(decode_tensors(message, "scales", numbers));
   reply.function_form = message.contains("function_form") && message["function_form"] == true;
   if (const auto names = message.find("predicates"); names != message.end()) {
     if (!is_list_of_names(*names)) return corrupt("predicates that are not a list of names");
@@ -300,7 +303,7 @@ Result<std::optional<ReferenceReply>> ReplyReader::read(std::span<const std::byt
     form_.clear();
     const json message = json::parse(parts.form, nullptr, false);
     if (GPUEMU_TRY(is_ready(message))) return std::optional<ReferenceReply>();
-    kept_ = GPUEMU_TRY(decode_answer(message));
+    kept_ = GPUEMU_TRY(decode_answer(message, parts.numbers.size()));
     if (!kept_.reads) form_ = parts.form;
   }
   ReferenceReply reply = kept_;

@@ -3,8 +3,8 @@
 //   frame := magic:4  bytes behind this number:u32  form_bytes:u32  form  number:i64 ...
 //
 // A form is a JSON object that says what stays the same from case to case, and the numbers are what
-// differs. Each side keeps the forms that it has read, so that of most frames only the numbers are
-// left to read.
+// differs. Python keeps the forms of requests and answers, the daemon that of the latest answer, so
+// that of most frames only the numbers are read.
 //
 // request  form:    what ReferenceRequest has besides numbers; `integers` are names, those of them
 //                   `as_kwargs` are kwargs too; `inputs` and `judged` are lists of [name, dtype,

@@ -4,7 +4,7 @@ import struct
 
 HEADER = struct.Struct("<4sII")
 MAGIC, BEFORE_REST = b"gRef", 8
-# Kept of each kind: a request with other attrs has another form. Texts that clients send make forms longer.
+# Limits on kept forms. Requests with other attrs have other forms; longer ones hold texts of clients or names of a script.
 FORMS_MAX, FORM_BYTES_MAX = 64, 1 << 16
 
 
@@ -43,11 +43,15 @@ request_forms, answer_forms = {}, {}
 
 
 def kept(forms, key, make):
+    """The form of a key, made once. One that is long is not kept."""
     form = forms.get(key)
     if form is None:
+        form = make()
+        if max(len(each) for each in (form, key) if isinstance(each, bytes)) > FORM_BYTES_MAX:
+            return form
         if len(forms) >= FORMS_MAX:
             forms.clear()
-        form = forms[key] = make()
+        forms[key] = form
     return form
 
 
@@ -55,14 +59,15 @@ def requests_in(received):
     """The complete requests in these bytes, and the bytes behind them."""
     found, start = [], 0
     while len(received) - start >= HEADER.size:
-        _, rest_bytes, form_bytes = HEADER.unpack_from(received, start)
+        magic, rest_bytes, form_bytes = HEADER.unpack_from(received, start)
+        if magic != MAGIC:
+            raise SystemExit("the socket has bytes that do not begin a request: a script has read from it")
         end = start + BEFORE_REST + rest_bytes
         if end > len(received):
             break
         numbers = start + HEADER.size + form_bytes
         text = received[start + HEADER.size:numbers]
-        forms = request_forms if form_bytes <= FORM_BYTES_MAX else {}
-        found.append(kept(forms, text, lambda: RequestForm(text)).request(received, numbers))
+        found.append(kept(request_forms, text, lambda: RequestForm(text)).request(received, numbers))
         start = end
     return found, received[start:]
 

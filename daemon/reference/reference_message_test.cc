@@ -123,6 +123,13 @@ TEST(ReferenceMessage, RefusesWhatTheProcessCannotHaveWritten) {
                            R"({"ok":true,"outputs":[["y","float32"]],"scales":[]})"}) {
     EXPECT_EQ(refusal_of(frame(form, {0, 1})), ErrorCode::Corruption) << form;
   }
+  // As many sizes as 64 such tensors have would take a gigabyte.
+  std::string many;
+  for (int i = 0; i < 64; ++i) {
+    many += std::string(i > 0 ? "," : "") + R"(["y","float32",2097152])";
+  }
+  EXPECT_EQ(refusal_of(frame(R"({"ok":true,"outputs":[)" + many + R"(],"scales":[]})", {0, 1})),
+            ErrorCode::Corruption);
   EXPECT_EQ(refusal_of(frame(kAnswer, {0, 1})), std::nullopt);
   const std::vector<std::vector<int64_t>> bad = {{}, {0}, {0, 9}, {-4, 1}, {0, 1, 1}, {32, 1}};
   for (const auto& numbers : bad) {

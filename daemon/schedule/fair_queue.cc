@@ -6,7 +6,7 @@
 namespace gpuemu {
 namespace {
 
-/// How much the latest case counts for what is usual.
+/// Weight of the latest case in the running average.
 constexpr double kUsualShare = 0.25;
 
 /// Returns the smallest used time of the entries other than `own` that have work; `otherwise` if
@@ -108,14 +108,20 @@ bool FairQueue::may_keep_lane(Ticket ticket, Time now, const HasRoom& has_room) 
   if (running_ == 0) return false;  // next() decides about a single lane.
   const Place& place = places_.at(ticket).place;
   const auto urgent = next_among(now, has_room, true);
-  if (urgent && places_.at(*urgent).place.session != place.session) return false;
+  if (urgent) {
+    const Place& first = places_.at(*urgent).place;
+    if (first.session != place.session || first.job != place.job) return false;
+  }
   const Session& own = sessions_.at(place.session);
   const auto first = next_of(own, has_room, false);
-  if (!first || places_.at(*first).place.job != place.job) return false;
+  if (!first) return false;
+  const Place& turn = places_.at(*first).place;
+  if (turn.job != place.job || turn.group != place.group) return false;
   const double each = std::min(own.usual, static_cast<double>(kKeptLaneMax.count()));
-  const double ahead = static_cast<double>(running_) * each / std::max(own.weight, 1.0);
   return std::ranges::all_of(sessions_, [&](const auto& one) {
     const Session& other = one.second;
+    const double heavier = std::max({own.weight, other.weight, 1.0});
+    const double ahead = static_cast<double>(running_) * each / heavier;
     return &other == &own || other.waiting == 0 || own.promised() <= other.used + ahead ||
            !next_of(other, has_room, false);
   });

@@ -48,8 +48,8 @@ class FairQueue {
   /// Returns the next case to serve, of the groups that have room.
   std::optional<Ticket> next(Time now, const std::function<bool(uint64_t group)>& has_room) const;
   /// Returns whether the case may have the lane that its session has just returned, although
-  /// another session may be next: then no other processes need to wake up. As long as all other
-  /// lanes are busy, the session gets ahead by no more than a case on each lane.
+  /// another session may be next: then no other processes need to wake up. The session leads
+  /// by at most one such case on each busy lane.
   bool may_keep_lane(Ticket ticket, Time now,
                      const std::function<bool(uint64_t group)>& has_room) const;
   /// Gives the lane to the case that next() returned, or that may keep it.

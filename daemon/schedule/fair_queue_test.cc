@@ -248,6 +248,10 @@ TEST(FairQueue, ALaneIsNotKeptFromWhatIsWaitedForNorFromAnotherJob) {
   queue.leave(urgent, Time(1000));
   queue.leave(batch, Time(1000));
   EXPECT_TRUE(queue.may_keep_lane(next, Time(1000), everywhere));
+  const auto own_urgent =
+      queue.enter({.session = 1, .job = 5, .urgency = Urgency::Interactive}, Time(1000));
+  EXPECT_FALSE(queue.may_keep_lane(next, Time(1000), everywhere));
+  queue.leave(own_urgent, Time(1000));
   queue.leave(next, Time(1000));
   const auto other = queue.enter({.session = 1, .job = 4}, Time(1000));
   const auto late = queue.enter({.session = 1, .job = 1}, Time(1000), true);

@@ -22,10 +22,10 @@ constexpr double kTimesSequence = 4;
 /// but do not sum in them.
 constexpr double kOrdinaryUlps = 16, kOrdinaryUlpsNarrow = 2;
 /// A sum of n equal terms always rounds in the same direction and may lose n times this many units:
-/// half of what it loses if every rounding is the worst possible. Above 16,384 terms
-/// the second number times sqrt(n) is less and counts: kernels split sums that are longer, and one
-/// that adds 2^25 ones in a sequence ends at half of them.
-constexpr double kUlpsSequence = 0.25, kUlpsLongSequence = 32;
+/// half of what it loses if every rounding is the worst possible. Above 2^20 terms the second
+/// number times sqrt(n) is less and counts: kernels split sums that are longer, and adding 2^25
+/// ones one by one stops at 2^24.
+constexpr double kUlpsSequence = 0.25, kUlpsLongSequence = 256;
 constexpr double kHopeless = 100, kNearly = 4;
 /// Moves below this relative size count as zero: what remains of moves that cancel, such as exact
 /// sums in another order, or the other terms of two tied scores that moved together.

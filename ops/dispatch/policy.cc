@@ -117,7 +117,7 @@ Result<DispatchPolicy> policy_from_json(const std::string& text, const std::stri
     const Json root = Json::parse(text, shallow);
     if (!root.is_object()) return wrong(file, "expected an object with strategy and prefer");
     return read_policy(tree_of(root), file, registry);
-  } catch (const Json::exception& bad) {
+  } catch (const Json::parse_error& bad) {
     // Remove the tag of "[json.exception.parse_error.101] parse error at line 1, ...".
     const std::string what = bad.what();
     const size_t tag = what.find("] ");

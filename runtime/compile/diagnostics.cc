@@ -41,7 +41,8 @@ std::string error_lines(std::string_view log) {
     } else if (const size_t column = column_in(line); wants_column && column > 0) {
       out += fmt::format(" (column {})", column);
       wants_column = false;
-    } else if (line.empty()) {
+    } else if (line.empty() || line.find("warning") != std::string::npos ||
+               line.find("remark") != std::string::npos) {
       wants_column = false;  // What follows belongs to something else.
     }
   }

@@ -18,9 +18,13 @@ export const KINDS: Record<string, Kind> = {
 """
 
 
+def quoted(text):
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
 def files(root):
     text = HEAD
     for kind, _, _, check, _, severity, phrase, _ in macros.rows_of(root / "common/protocol/tables/findings.def", "GPUEMU_FINDING"):
         tolerance = str(check == "Tolerance").lower()
-        text += f"  {kind}: {{ severity: '{severity.lower()}', phrase: '{phrase}', tolerance: {tolerance} }},\n"
+        text += f"  {kind}: {{ severity: '{severity.lower()}', phrase: '{quoted(phrase)}', tolerance: {tolerance} }},\n"
     return {PATH: text + "};\n"}

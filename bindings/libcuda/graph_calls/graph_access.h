@@ -26,6 +26,9 @@ template <typename Work>
 int with_exec(GraphExec exec, const Work& work, const char* call = __builtin_FUNCTION()) {
   const CallScope scope(call);
   return driver_call([&](Process& driver) -> int {
+    // A launch that waits for the host function has locked the graph.
+    const int refused = refuse_in_host_function(call);
+    if (refused != CUDA_SUCCESS) return refused;
     const auto state = driver.graph_execs.find(exec);
     if (state == nullptr) return CUDA_ERROR_INVALID_VALUE;
     const std::lock_guard use(state->use);

@@ -168,8 +168,6 @@ int adopt_memory(const Place& place, MemoryKind kind, uint64_t address, uint64_t
   return CUDA_SUCCESS;
 }
 
-namespace {
-
 FreedBy freed_by(const Allocation& one) {
   const MemoryKind kind = one.kind;
   if (one.pool_state != nullptr) return FreedBy::Free;
@@ -177,6 +175,8 @@ FreedBy freed_by(const Allocation& one) {
   if (kind == MemoryKind::Virtual) return FreedBy::Unmap;
   return kind == MemoryKind::Pinned ? FreedBy::FreeHost : FreedBy::Free;
 }
+
+namespace {
 
 /// Returns the function that frees the memory, in the interface that the program uses.
 const char* freeing_call(FreedBy by, const char* call) {

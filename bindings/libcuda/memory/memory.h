@@ -18,6 +18,7 @@ int allocate_host(const Place& place, uint64_t bytes, MemoryKind kind, unsigned 
 /// The function family that frees an allocation: cuMemFree, cuMemFreeHost, cuMemHostUnregister or
 /// cuMemUnmap.
 enum class FreedBy : uint8_t { Free, FreeHost, Unregister, Unmap };
+FreedBy freed_by(const Allocation& one);
 /// Frees the allocation that starts at `address`. For any other address, and for memory that other
 /// functions free, it records an InvalidFree and returns CUDA_ERROR_INVALID_VALUE.
 int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call);

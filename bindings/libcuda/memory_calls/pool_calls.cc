@@ -2,6 +2,7 @@
 //
 // Memory is allocated immediately; a free first waits for the stream. A pool only counts memory and
 // caches none.
+#include <chrono>
 #include <map>
 #include <optional>
 
@@ -84,14 +85,16 @@ int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, 
       place.device = state->device;
       place.slot = driver.device(state->device);
     }
+    int code = CUDA_SUCCESS;
     if (state != nullptr && state->host != PoolHost::None) {
       constexpr unsigned kAttachGlobal = 1;
       const bool is_managed = state->host == PoolHost::Managed;
-      return allocate_host(place, bytes, is_managed ? MemoryKind::Managed : MemoryKind::Pinned,
-                           is_managed ? kAttachGlobal : 0, call, reinterpret_cast<void**>(address),
-                           from);
+      const auto kind = is_managed ? MemoryKind::Managed : MemoryKind::Pinned;
+      code = allocate_host(place, bytes, kind, is_managed ? kAttachGlobal : 0, call,
+                           reinterpret_cast<void**>(address), from);
+    } else {
+      code = allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
     }
-    const int code = allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
     // Work of other streams must come after the allocation. A pool may lie on another device.
     if (code == CUDA_SUCCESS)
       driver.races.transfer(issued_in, call, {{*address, bytes, Touch::Write}});
@@ -102,7 +105,7 @@ int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, 
 /// Notes the end of the memory's life as work of the stream, which work of others must precede.
 void note_free(Process& driver, const Place& place, Address address, const char* call) {
   const auto what = driver.allocations.at(address);
-  if (what == nullptr) return;
+  if (what == nullptr || what->is_variable || freed_by(*what) != FreedBy::Free) return;
   driver.races.transfer(line_of(place), call, {{what->address, what->bytes, Touch::Write}});
 }
 
@@ -135,13 +138,14 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
     if (is_captured(place)) return capture_free(place, address, "cuMemFreeAsync");
-    // Earlier work in the stream may still use the memory; later work must not. Which bytes work of
-    // other streams accesses is known when it has ended.
-    Streams& streams = *place.slot->streams;
-    const bool compares = driver.races.compares_streams();
-    const Status waited = compares ? streams.synchronize_all() : streams.synchronize(place.stream);
+    // Which bytes a launch of another stream uses is known when it has ended. It may wait for this
+    // thread, so the wait has a limit; what comes later uses freed memory.
+    constexpr std::chrono::milliseconds kOthersMax{100};
+    if (driver.races.compares_streams()) driver.races.wait_for_launches(kOthersMax);
+    // Earlier work in the stream may still use the memory; later work must not.
+    const Status waited = place.slot->streams->synchronize(place.stream);
     if (!waited && waited.error().code != ErrorCode::Launch) return code_of(waited);
-    if (compares) note_free(driver, place, address, "cuMemFreeAsync");
+    note_free(driver, place, address, "cuMemFreeAsync");
     return free_memory(driver, address, FreedBy::Free, "cuMemFreeAsync");
   });
 }

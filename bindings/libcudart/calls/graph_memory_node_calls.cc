@@ -10,8 +10,7 @@ namespace {
 using libcuda::Copy3d;
 using libcuda::FillNode;
 
-/// Calls `work` with the copy for the driver, unless `code` is an error or the description is
-/// wrong.
+/// Calls `work` with the copy for the driver, unless the description is wrong.
 template <typename Work>
 int with_box(const Copy3dParameters* given, const Work& work,
              const char* call = __builtin_FUNCTION()) {
@@ -95,7 +94,7 @@ GPUEMU_RUNTIME_API int cudaGraphExecMemcpyNodeSetParams(GraphExec exec, GraphNod
 }
 
 /// Defines the three calls for a copy of consecutive bytes: of a new node, a node, and a node of an
-/// instantiated graph. `row` has the values of `parameters`.
+/// instantiated graph. The last argument makes a Row of `parameters`.
 #define GPUEMU_ROW_NODE(suffix, parameters, ...)                                                  \
   GPUEMU_RUNTIME_API int cudaGraphAddMemcpyNode##suffix(GraphNode* added, Graph graph,            \
                                                         const GraphNode* after, size_t count,     \

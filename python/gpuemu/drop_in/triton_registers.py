@@ -33,7 +33,7 @@ class _Count:
         return known["_gpuemu_counts"][self.index]
 
     def __set__(self, kernel: Any, from_driver: int) -> None:
-        """Drops the number of the driver, which knows none."""
+        """Ignores the driver's number: the emulator has no registers."""
 
 
 def prepare() -> None:
@@ -54,8 +54,8 @@ def counts(kernel: Any) -> tuple[int, int]:
         try:
             words = [_assembler(arch), "-v", f"--gpu-name=sm_{arch}{suffix}", source, "-o", source.with_suffix(".o"),
                      *([] if getattr(options, "enable_fp_fusion", True) else ["--fmad=false"]), *(getattr(options, "ptx_options", None) or "").split()]  # fmt: skip
-            log = subprocess.run(words, capture_output=True, text=True, check=True).stderr
-        except (OSError, RuntimeError, subprocess.CalledProcessError) as problem:
+            log = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stderr
+        except (OSError, ImportError, RuntimeError, subprocess.SubprocessError) as problem:
             why = getattr(problem, "stderr", None) or problem
             warnings.warn(f"n_regs and n_spills of {kernel.name} are 0, because Triton's assembler did not measure it: {why}", stacklevel=3)
             return 0, 0

@@ -67,7 +67,9 @@ def tensor(array: Any, *, dtype: str | None = None, kind: str = "device", stream
 def range(name: str, *, device: Device | None = None) -> Range:
     """Returns a range of this thread in every running profile, or in that of the given device."""
     library.refuse_forked()
-    if device is not None:
-        return Range([device], name)
+    return Range(_watched_devices if device is None else lambda: [device], name)
+
+
+def _watched_devices() -> list[Device]:
     current, profiled = existing_device(), watching.profiled_devices()
-    return Range(profiled if current is None or current in profiled else [current, *profiled], name)
+    return profiled if current is None or current in profiled else [current, *profiled]

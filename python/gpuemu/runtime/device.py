@@ -201,7 +201,7 @@ class Device(Allocations):
 
     def range(self, name: str) -> Range:
         """Returns a range of this thread in a profile."""
-        return Range([self], name)
+        return Range(lambda: [self], name)
 
     def _watchers_change(self, by: int) -> None:
         with self._lock:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
 import pathlib
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -234,7 +235,7 @@ class Profile(library.Unique):
 
     def range(self, name: str) -> Range:
         """Returns a range of this thread in the profile."""
-        return Range([self._device], name)
+        return Range(lambda: [self._device], name)
 
     def to_json(self) -> str:
         """Returns all counts, including those of kernels if counters were on."""
@@ -259,15 +260,17 @@ class Profile(library.Unique):
                 raise
             raise errors.InvalidArgumentError(f"{self._device.name} is profiled already; one profile at a time: leave the other block first") from None
         self._device._watchers_change(1)
+        self._begin = self._device.memory_statistics()
         with _profiled_lock:
             _profiled.append(self._device)
-        self._begin = self._device.memory_statistics()
         return self
 
     def __exit__(self, *raised: Any) -> None:
+        if library.is_forked():
+            return
         with _profiled_lock:
             _profiled.remove(self._device)
-        if self._device.is_closed or library.is_forked():
+        if self._device.is_closed:
             return
         self._device._watchers_change(-1)
         with tempfile.TemporaryDirectory() as folder:
@@ -290,19 +293,27 @@ def _by_name(told: list[dict[str, Any]]) -> dict[str, Statistics]:
 
 
 class Range(library.Unique):
-    """A named range of a thread's time in the profiles of `devices`; does nothing without a profile."""
+    """A named range of a thread's time in the profiles of the devices that `devices` returns when the range begins; does nothing
+    without a profile."""
 
-    def __init__(self, devices: list[Any], name: str) -> None:
+    def __init__(self, devices: Callable[[], list[Any]], name: str) -> None:
         if not isinstance(name, str):
             raise TypeError(f"name is of type {type(name).__name__}, expected a str")
         self._devices, self._name = devices, name
+        self._begun: list[contextlib.ExitStack] = []  # A range may be entered again inside itself.
 
     def __enter__(self) -> Range:
-        for device in self._devices:
-            device._context.call(device._library.gpuemu_range_begin, self._name.encode())
+        with contextlib.ExitStack() as begun:
+            for device in self._devices():
+                device._context.call(device._library.gpuemu_range_begin, self._name.encode())
+                begun.callback(_end_range, device)
+            self._begun.append(begun.pop_all())
         return self
 
     def __exit__(self, *raised: Any) -> None:
-        for device in self._devices:
-            if not device.is_closed:
-                device._context.call(device._library.gpuemu_range_end)
+        self._begun.pop().close()
+
+
+def _end_range(device: Any) -> None:
+    if not device.is_closed:
+        device._context.call(device._library.gpuemu_range_end)

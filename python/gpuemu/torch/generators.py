@@ -91,7 +91,12 @@ class Generator(_Own, metaclass=_Both):  # type: ignore[misc]
         self.start = start
         return self
 
-    graphsafe_get_state, graphsafe_set_state = get_state, set_state
+    def graphsafe_get_state(self) -> Generator:
+        return self.clone_state()
+
+    def graphsafe_set_state(self, state: Generator) -> Generator:
+        self.start, self.offset = state.start, state.offset
+        return self
 
     def clone_state(self) -> Generator:
         return _unpickled(self.index, self.start, self.offset)

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,6 +52,13 @@ struct SharedMemory {
   uint32_t proxy_epoch = 0;
   bool released = false;  ///< The block has ended; other blocks of its cluster may no longer access
                           ///< it.
+
+  /// Returns false if some of these bytes were never written. They are 0 here but anything on a
+  /// GPU, so a store of what lies there is not a store of the same value. Unless that is checked,
+  /// all count as written.
+  bool all_written(uint64_t at, size_t size) const {
+    return defined.empty() || std::memchr(defined.data() + at, 0, size) == nullptr;
+  }
 };
 
 struct BlockBarriers {

@@ -75,8 +75,12 @@ uint32_t resolve_in_shared(Warp& warp, const Step& step, uint64_t* address, uint
   const auto base = reinterpret_cast<uint64_t>(block.shared.bytes.data());
   const uint32_t good = resolve_shared(warp, step, address, bytes, stored.access());
   if (good != 0 && warp.launch->inputs.checks.race) {
-    note_fragment(warp, step, address, bytes, stored.access(), good,
-                  unchanged(stored, good, address, base, bytes));
+    uint32_t same = unchanged(stored, good, address, base, bytes);
+    for (uint32_t left = same; left != 0; left &= left - 1) {
+      const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+      if (!block.shared.all_written(address[lane], bytes)) same &= ~(uint32_t{1} << lane);
+    }
+    note_fragment(warp, step, address, bytes, stored.access(), good, same);
   }
   for (uint32_t left = good; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));

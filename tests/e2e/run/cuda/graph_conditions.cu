@@ -145,12 +145,13 @@ void launch_while_another_thread_works(const int* x, int* notes) {
 
 struct Again {
   cudaGraphExec_t exec = nullptr;
-  cudaError_t got = cudaSuccess;
+  cudaError_t got = cudaSuccess, uploaded = cudaSuccess;
 };
 
 void launch_again(void* data) {
   Again& again = *static_cast<Again*>(data);
   again.got = cudaGraphLaunch(again.exec, cudaStreamPerThread);
+  again.uploaded = cudaGraphUpload(again.exec, cudaStreamPerThread);
 }
 
 // A host function must not call CUDA. The launch of its own graph would wait for itself.
@@ -167,7 +168,7 @@ void launch_from_inside() {
   CHECK(cudaGraphInstantiate(&again.exec, graph, 0));
   CHECK(cudaGraphLaunch(again.exec, cudaStreamPerThread));
   CHECK(cudaStreamSynchronize(cudaStreamPerThread));
-  EXPECT(again.got == cudaErrorNotPermitted);
+  EXPECT(again.got == cudaErrorNotPermitted && again.uploaded == cudaErrorNotPermitted);
   CHECK(cudaGraphExecDestroy(again.exec));
   CHECK(cudaGraphDestroy(graph));
 }
