@@ -346,13 +346,89 @@ TEST(ScanMultipleChecks, FindsWhatLeavesTheFunctionOtherwise) {
   assert (n % 256 == 0);
   TORCH_CHECK(x.size(0) % kTile == 0 && (k % 8) == 0, "whole tiles");
   if (rows % 32 != 0 || cols % 16) { fprintf(stderr, "no"); return -1; }
+  if ((h % 2) > 0) throw Error{"odd"};
+  if (w % 4) { return {}; }
   if (m % 64 != 0) remainder<<<1, m % 64>>>(x);
   int blocks = n / 128 + (n % 128 != 0);
   assert (h % 4 == 0 || h < 4);
 )");
-  const std::vector<MultipleCheck> expected = {
-      {"n", "256"}, {"x.size(0)", "kTile"}, {"k", "8"}, {"rows", "32"}, {"cols", "16"}};
+  const std::vector<MultipleCheck> expected = {{"n", "256"},   {"x.size(0)", "kTile"}, {"k", "8"},
+                                               {"rows", "32"}, {"cols", "16"},         {"h", "2"},
+                                               {"w", "4"}};
   EXPECT_EQ(found, expected);
+}
+
+TEST(ScanMultipleChecks, CountsNothingThatDoesNotHoldAtTheEnd) {
+  for (const char* text : {
+           "if (!(n % 256)) { fast<<<n / 256, 256>>>(x); return; }",
+           "if (0 == n % 256) return;",
+           "if (is_open(n % 256)) return;",
+           "if (n % 256 == 0) return;",
+           "if (n % 256 && k > 1) return;",
+           "assert(rows * n % 256 == 0);",
+           "assert(k + n % 256 == 0);",
+           "assert (n % 256 == 0 && k || m);",
+           "assert(any(k && n % 256 == 0));",
+           "assert(!(k && n % 256 == 0));",
+           "assert(k ? n % 256 == 0 : m);",
+           "CHECK_FALSE(n % 256 == 0);",
+           "log_check(\"\", n % 256 == 0);",
+           "if (mode == 1) { if (n % 256) return; }",
+           "if (mode == 1) { assert (n % 256 == 0); }",
+           "if (mode == 1) assert (n % 256 == 0);",
+           "if (mode == 1) if (n % 256) return;",
+           "if (mode == 1) run(); else if (n % 256) return;",
+           "auto check = [&] { if (n % 256) return; };",
+           "switch (mode) { case 1: run(); if (n % 256) return; break; case 2: run();",
+           "if (n % 256 != 0) { int e = pad(x, n); if (e) return; }",
+           "if (n % 256 != 0) { if (k) { return; } }",
+           "if (n % 256 != 0) { for (;;) return; }",
+           "if (n % 256 != 0) { on_exit([] { return; }); }",
+           "if (n % 256) goto odd; odd: run();",
+           "#ifdef DEBUG\nint k = 0;\nassert (n % 256 == 0);\n#endif\n",
+           "#if A\n#else\nassert (n % 256 == 0);\n#endif\n",
+           "#define CHECK_N \\\n  assert (n % 256 == 0);\n",
+           "assert (n % 256 == 0); n += 7;",
+           "assert (n % 256 == 0); ++n;",
+           "assert (n % 256 == 0); int n = k;",
+       }) {
+    EXPECT_TRUE(scan_multiple_checks(text).empty()) << text;
+  }
+}
+
+TEST(ScanMultipleChecks, CountsWhatEncloses) {
+  const std::vector<MultipleCheck> expected = {{"n", "256"}};
+  for (const char* text : {
+           "assert (n % 256 == 0); if (mode == 1) {",
+           "if (n % 256) { puts(\"\"); std::abort(); } if (mode == 1) {",
+           "if (mode == 1) { if (n % 256) return;",
+           "#if A\nassert (n % 256 == 0);\n",
+           "#pragma once\n  assert (n % 256 == 0);",
+           "if (n % 256 != 0) { if (k) { log(); } exit(1); } if (n == 0) return;",
+           "if (n % 256) goto done;",
+       }) {
+    EXPECT_EQ(scan_multiple_checks(text), expected) << text;
+  }
+}
+
+TEST(HostLaunches, KnowOnlyTheirOwnFunctionInANamespaceOrAClass) {
+  for (const char* around :
+       {"namespace ops {", "namespace {", "namespace a::b {\nnamespace {", "extern \"C\" {",
+        "#include <x.h>\ninline namespace v1 {", "struct Ops : Base<int> {"}) {
+    const auto launches = scan_launches(std::string(around) + R"(
+void other(int n) { const int tile = 16; assert (n % 256 == 0); cudaMemset(y, 0, n); }
+struct Pair { int a, b; };
+void run(const float* x, float* y, int n) {
+  struct Own { int a; };
+  const int block = 256;
+  k<<<(n + 255) / 256, block>>>(x, y, n);
+})");
+    ASSERT_EQ(launches.size(), 1u) << around;
+    EXPECT_TRUE(launches[0].checks.empty()) << around;
+    EXPECT_TRUE(launches[0].fills.empty()) << around;
+    EXPECT_EQ(launches[0].locals.count("tile"), 0u) << around;
+    EXPECT_EQ(launches[0].locals.count("block"), 1u) << around;
+  }
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ struct MultipleCheck {
   bool operator==(const MultipleCheck&) const = default;
 };
 
-/// Returns the checks in a text without comments.
-std::vector<MultipleCheck> scan_multiple_checks(std::string_view text);
+/// Returns the checks that hold at the end of a text without comments, which begins with that of a
+/// function: every way to its end passes them.
+std::vector<MultipleCheck> scan_multiple_checks(std::string_view written);
 
 }  // namespace gpuemu::cli

@@ -11,16 +11,32 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Returns the beginning of the function around `at`: the position after the last closing brace at
-/// the outermost level.
+/// Returns whether the brace at `brace` opens a namespace, a class or 'extern "C"', which contain
+/// functions.
+bool contains_functions(std::string_view text, size_t brace) {
+  static const RE2 kHead(R"re((?s)(?:^|\W)(?:namespace\b[\w\s:\[\]]*|extern\s*"[^"]*"\s*|)re"
+                         R"re((?:struct|class|union)\b[^(){}=]*)$)re");
+  size_t begin = brace == 0 ? text.npos : text.find_last_of(";{}", brace - 1);
+  begin = begin == text.npos ? 0 : begin + 1;
+  return RE2::PartialMatch(re2::StringPiece(text.data() + begin, brace - begin), kHead);
+}
+
+/// Returns the beginning of the function around `at`: the position after the last brace outside of
+/// functions.
 size_t function_begin(std::string_view text, size_t at) {
   size_t begin = 0;
-  int depth = 0;
+  int depth = 0;  // Braces of the function that are open.
   for (size_t i = 0; i < at; ++i) {
-    if (text[i] == '{') ++depth;
-    if (text[i] == '}' && --depth <= 0) {
-      depth = 0;
-      begin = i + 1;
+    if (text[i] == '{') {
+      if (depth == 0 && contains_functions(text, i)) {
+        begin = i + 1;
+      } else {
+        ++depth;
+      }
+    }
+    if (text[i] == '}') {
+      depth = std::max(depth - 1, 0);
+      if (depth == 0) begin = i + 1;
     }
   }
   return begin;
