@@ -102,7 +102,7 @@ std::string launch_text(const ProposedKernel& kernel, const std::vector<std::str
 /// Describes results that need not be repeatable.
 std::string determinism_text(const ProposedKernel& kernel) {
   if (std::ranges::any_of(kernel.params, &ProposedParam::any_order)) {
-    return "deterministic = false  # Elements take places in no fixed order.\n";
+    return "deterministic = false  # The order of the elements is not fixed.\n";
   }
   if (kernel.deterministic) return "";
   return "deterministic = false  # Atomics add floats in no fixed order,\n"

@@ -1,11 +1,68 @@
 #include "cli/trials/memory_rules.h"
 
 #include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
 
+#include "cli/cuda_text/cpp_text.h"
+
 namespace gpuemu::cli {
+namespace {
+
+bool names_any(const std::string& text, const std::set<std::string>& names) {
+  const std::vector<std::string> words = qualified_names(text);
+  return std::ranges::any_of(words, [&](const std::string& word) { return names.contains(word); });
+}
+
+/// Returns `place` and every variable that the text computes from it.
+std::set<std::string> computed_from(const std::string& place, const std::string& body) {
+  static const RE2 kAssigned(R"((\w+)\s*(?:\[[^\[\]]*\]\s*)?(?:[-+*/%|&^]|<<|>>)?=)");
+  std::set<std::string> names = {place};
+  for (size_t before = 0; before != names.size();) {
+    before = names.size();
+    re2::StringPiece rest(body);
+    std::string name;
+    while (RE2::FindAndConsume(&rest, kAssigned, &name)) {
+      const std::string_view text(rest.data(), rest.size());
+      const auto value = split_list(text.substr(0, text.find_first_of(";{}")));
+      if (!value.empty() && names_any(value.front(), names)) names.insert(name);
+    }
+  }
+  return names;
+}
+
+/// Returns whether the text stores values in `tensor` at places of a counter, and only such that do
+/// not depend on the place: a place that also selects what is read is the number of a piece of
+/// work, and its result has an order.
+bool is_compacted(const std::string& body, const std::string& tensor, const std::string& place) {
+  static const RE2 kStored(R"(\s*=\s*([^=;][^;]*);)"), kName(R"([A-Za-z_])");
+  std::set<std::string> places = computed_from(place, body);
+  places.erase(tensor);
+  bool is_found = false;
+  for (size_t at = find_word(body, tensor); at != std::string::npos;
+       at = find_word(body, tensor, at + 1)) {
+    const size_t open = body.find_first_not_of(" \t\r\n", at + tensor.size());
+    if (open == std::string::npos || body[open] != '[') continue;
+    const size_t behind = behind_bracket(body, open);
+    if (behind == std::string::npos) continue;
+    const std::string index = body.substr(open + 1, behind - open - 2);
+    re2::StringPiece after(body.data() + behind, body.size() - behind);
+    std::string value;
+    if (!RE2::Consume(&after, kStored, &value)) continue;
+    const bool is_taken = tensor == place && index.find("atomic") != std::string::npos;
+    if (!is_taken && !names_any(index, places)) continue;
+    if (names_any(value, places) || !RE2::PartialMatch(value, kName)) return false;
+    is_found = true;
+  }
+  return is_found;
+}
+
+}  // namespace
 
 bool is_written_in(const std::string& body, const std::string& tensor) {
   const std::string name = RE2::QuoteMeta(tensor);
@@ -61,20 +118,9 @@ void describe_compaction(ProposedKernel& kernel) {
   while (RE2::FindAndConsume(&rest, kTaken, &place, &counted)) {
     const ProposedParam* counter = param_written(kernel, counted);
     if (counter == nullptr || !is_tensor(*counter) || !is_integer(*counter)) continue;
-    std::string places = RE2::QuoteMeta(place);
-    std::string computed;
-    re2::StringPiece values(kernel.body);
-    while (
-        RE2::FindAndConsume(&values, R"(\b(\w+)\s*=\s*[^;={}]*\b)" + place + R"(\b)", &computed)) {
-      places += "|" + RE2::QuoteMeta(computed);
-    }
     for (ProposedParam& taken : kernel.params) {
       if (!is_tensor(taken) || taken.is_const || &taken == counter || !taken.init.empty()) continue;
-      const std::string name = R"(\b)" + RE2::QuoteMeta(taken.written) + R"(\s*\[)";
-      const bool is_place = taken.written == place ||
-                            RE2::PartialMatch(kernel.body, name + R"([^\]=]*\b(?:)" + places +
-                                                               R"()\b[^\]]*\]\s*=[^=])");
-      if (!is_place) continue;
+      if (!is_compacted(kernel.body, taken.written, place)) continue;
       taken.any_order = true;
       taken.init = "0";
     }

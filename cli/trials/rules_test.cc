@@ -36,6 +36,7 @@ ProposedKernel proposed(const std::string& source) {
 TEST(DescribeCompaction, LeavesTheOrderOpenWhereACounterGivesPlaces) {
   for (const char* body :
        {"int at = atomicAdd(count, 1); out[at] = in[i];", "out[atomicAdd(&count[0], 1)] = in[i];",
+        "int i = threadIdx.x, p = atomicAdd(count, 1); out[p] = in[i];",
         "int base = 0; if (lane == 0) base = atomicAdd(count, n); int at = base + lane; out[at] = "
         "in[i];"}) {
     ProposedKernel kernel = proposed(
@@ -45,6 +46,23 @@ TEST(DescribeCompaction, LeavesTheOrderOpenWhereACounterGivesPlaces) {
     EXPECT_TRUE(kernel.params[1].any_order) << body;
     EXPECT_EQ(kernel.params[1].init, "0") << body;
     EXPECT_FALSE(kernel.params[2].any_order) << body;
+  }
+  // The place selects what is read, too: it is the number of a piece of work.
+  for (const char* body :
+       {"tile = atomicAdd(count, 1); int i = tile * 128 + threadIdx.x; if (i < n) out[i] = in[n - "
+        "1 - i];",
+        "tile = atomicAdd(count, 1); int i = tile * 128 + lane; float v = lane >= 0 ? in[n - 1 - "
+        "i] : 0; out[i] = "
+        "v;",
+        "tile = atomicAdd(count, 1); float v[2]; v[0] = in[tile]; out[tile] = v[0];",
+        "tile = atomicAdd(count, 1); if (in[tile] > 0) out[tile] = 1;"}) {
+    ProposedKernel queue = proposed(
+        std::string("__global__ void turn(const float* in, float* out, int* count, int n) { "
+                    "__shared__ int tile; if (threadIdx.x == 0) ") +
+        body + " }");
+    describe_compaction(queue);
+    EXPECT_FALSE(queue.params[1].any_order) << body;
+    EXPECT_EQ(queue.params[1].init, "") << body;
   }
   // The elements of a bucket are together.
   ProposedKernel buckets = proposed(
