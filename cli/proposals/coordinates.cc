@@ -15,12 +15,15 @@
 namespace gpuemu::cli {
 namespace {
 
-/// Returns the text after "name <" or "name >=", up to the end of the comparison.
-std::string bound_of(const std::string& body, const std::string& name) {
+/// Returns each text after "name <" or "name >=", up to the end of the comparison; those that take
+/// something from a size, as the first of several branches may, come last.
+std::vector<std::string> bounds_of(const std::string& body, const std::string& name) {
+  static const RE2 kDifference(R"(\w+\s*-\s*\w+)");
   const std::string pattern =
       R"((?:^|[^\w.]))" + name + R"(\s*(?:\+\s*\w+\s*\)?\s*)?(?:<|>=)\s*([^;&|?{}<>=]+))";
   re2::StringPiece rest(body);
   std::string found;
+  std::vector<std::string> all;
   while (RE2::FindAndConsume(&rest, pattern, &found)) {
     // Ends at the parenthesis around the comparison.
     int depth = 0;
@@ -31,9 +34,11 @@ std::string bound_of(const std::string& body, const std::string& name) {
         break;
       }
     }
-    if (!trimmed(found).empty()) return trimmed(found);
+    if (!trimmed(found).empty()) all.push_back(trimmed(found));
   }
-  return {};
+  std::ranges::stable_partition(
+      all, [](const std::string& bound) { return !RE2::FullMatch(bound, kDifference); });
+  return all;
 }
 
 /// Returns the factor by which all of `value`, computed from a grid coordinate, is multiplied.
@@ -119,11 +124,11 @@ std::optional<Coordinate> coordinate_of(
     one.is_warp = has_warps(without_space(value));
     one.each = elements_each(value, known);
     first.uses_thread = first.uses_thread || one.uses_thread;
-    const std::string bound = bound_of(body, name);
-    if (bound.empty()) continue;
-    if (const auto text = in_sizes(bound)) {
-      one.bound = *text;
-      return one;
+    for (const std::string& bound : bounds_of(body, name)) {
+      if (const auto text = in_sizes(bound)) {
+        one.bound = *text;
+        return one;
+      }
     }
   }
   return first;

@@ -136,17 +136,26 @@ std::optional<ProposedLaunch> launch_from_host(const HostLaunch& written,
   return made;
 }
 
-/// Notes which sizes host code rounds up to whole blocks, and whether it ensures multiples. One
-/// launch that does not is enough.
+/// Notes which sizes host code rounds up to whole blocks, and whether it checks or passes
+/// multiples. One launch that does neither is enough.
 void note_rounding(const HostLaunch& host, const SourceKernel& source, const Definitions& known,
                    const ProposedLaunch& made, ProposedKernel& kernel) {
   const HostNames names(host, source, known, kernel);
   for (const std::string& dim : kernel.dims()) {
     const int64_t block = block_of(dim, made);
     if (block == 1) continue;
-    auto& noted = names.ensures_multiples(dim, block) ? kernel.whole_blocks : kernel.rounded_up;
+    auto& noted = names.checks_multiples(dim, block)  ? kernel.whole_blocks
+                  : names.passes_multiple(dim, block) ? kernel.sample_blocks
+                                                      : kernel.rounded_up;
     noted.emplace(dim, made.origin);
   }
+}
+
+/// Returns whether the grid divides a size and ignores the remainder: "n / 256".
+bool leaves_remainder(const std::vector<std::string>& grid) {
+  static const RE2 kQuotient(R"((?:/|>>) \d+)");
+  return std::ranges::any_of(
+      grid, [](const std::string& text) { return RE2::PartialMatch(text, kQuotient); });
 }
 
 /// Takes the numbers that host code passes, for parameters that are attrs or may turn out to be.
@@ -372,13 +381,18 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
     made.grid_dims.clear();
     made.grid = usual_grid(dims, elements);
     const bool has_blocks = source.body.find("blockIdx.x") != std::string::npos;
-    if (dims.empty() && has_blocks) made.grid = made.grid_dims = {"blocks"};
+    if (dims.empty() && has_blocks) made.grid = made.grid_dims = {unique_dim("blocks", kernel)};
   }
   if (made.grid.size() == 1 && !dims.empty() && has_grid_stride(source.body)) {
     made.grid = {fmt::format("min({}, {})", kBlocksEnough, made.grid[0])};
   }
   made.shared = dynamic_shared(source.body, made.block, known);
   return made;
+}
+
+ProposedLaunch launch_of_block(const std::vector<std::string>& block,
+                               const ProposedKernel& kernel) {
+  return {.grid = usual_grid(kernel.dims(), block), .block = block};
 }
 
 std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Instance& instance,
@@ -391,6 +405,9 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
       all.push_back(*made);
     }
   }
+  // A launch that leaves a remainder out belongs to sizes that another branch of host code selects.
+  std::ranges::stable_partition(
+      all, [](const ProposedLaunch& one) { return !leaves_remainder(one.grid); });
   all.push_back(launch_from_body(source, instance, context.definitions, kernel));
   add_exchanged(kernel.dims(), all);
   // Host code's launches need it, too.

@@ -19,4 +19,8 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
 ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel);
 
+/// Returns a launch of blocks with these threads along each axis, one thread for each element of
+/// all sizes.
+ProposedLaunch launch_of_block(const std::vector<std::string>& block, const ProposedKernel& kernel);
+
 }  // namespace gpuemu::cli

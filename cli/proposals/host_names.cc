@@ -88,21 +88,26 @@ std::map<std::string, std::string> HostNames::computed(
   return texts;
 }
 
-bool HostNames::ensures_multiples(const std::string& dim, int64_t block) const {
-  const auto is_multiple = [&](const Term& term) {
-    const auto plain = resolved(term, meaning(dim));
-    const Term value = plain ? simplified(*plain) : term;
-    return value.kind == Term::Kind::Integer && value.value > 0 && value.value % block == 0;
-  };
+bool HostNames::is_multiple(const Term& term, const std::string& dim, int64_t block) const {
+  const auto plain = resolved(term, meaning(dim));
+  const Term value = plain ? simplified(*plain) : term;
+  return value.kind == Term::Kind::Integer && value.value > 0 && value.value % block == 0;
+}
+
+bool HostNames::passes_multiple(const std::string& dim, int64_t block) const {
   const auto number = numbers_.find(dim);
   if (number != numbers_.end()) return number->second > 0 && number->second % block == 0;
   const auto passed = std::ranges::find(passed_, dim, &std::pair<std::string, Term>::first);
+  return passed != passed_.end() && is_multiple(passed->second, dim, block);
+}
+
+bool HostNames::checks_multiples(const std::string& dim, int64_t block) const {
+  const auto passed = std::ranges::find(passed_, dim, &std::pair<std::string, Term>::first);
   if (passed == passed_.end()) return false;
-  if (is_multiple(passed->second)) return true;
   return std::ranges::any_of(launch_.checks, [&](const MultipleCheck& check) {
     const auto checked = parse_c(check.number, definitions_);
     const auto divisor = parse_c(check.divisor, definitions_);
-    if (!checked || !divisor || !is_multiple(*divisor)) return false;
+    if (!checked || !divisor || !is_multiple(*divisor, dim, block)) return false;
     const auto here = resolved(*checked, meaning()), there = resolved(passed->second, meaning());
     return *checked == passed->second || (here && there && *here == *there);
   });

@@ -24,15 +24,17 @@ class HostNames {
   /// belong to an example.
   std::map<std::string, std::string> computed(const std::vector<std::string>& launch) const;
 
-  /// Returns whether host code launches it only with multiples of `block` for this size: it passes
-  /// such a number, or checks it before.
-  bool ensures_multiples(const std::string& dim, int64_t block) const;
+  /// Returns whether host code checks before the launch that this size is a multiple of `block`.
+  bool checks_multiples(const std::string& dim, int64_t block) const;
+  /// Returns whether host code passes a number for this size that is a multiple of `block`.
+  bool passes_multiple(const std::string& dim, int64_t block) const;
 
   /// Returns the text in the kernel's names; other names of the host become sizes of the grid.
   std::optional<std::string> text_of(const std::string& written,
                                      std::vector<std::string>& grid_dims) const;
 
  private:
+  bool is_multiple(const Term& term, const std::string& dim, int64_t block) const;
   /// Returns the meaning of names in the argument of `param`; the name of `param` itself is
   /// excluded.
   Meaning meaning(const std::string& param = {}) const;

@@ -1,10 +1,7 @@
 // Tests the proposals for the text of a kernel.
-#include <functional>
-
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "cli/proposals/fit.h"
 #include "cli/proposals/propose.h"
 #include "cli/proposals/tails.h"
 
@@ -122,14 +119,16 @@ TEST(Propose, NotesWhetherHostCodeLaunchesSizesThatAreRoundedUp) {
   const std::string launch = "twice<<<(n + 255) / 256, 256>>>(x, y, n);";
   const std::string head = "void run(const float* x, float* y, int n) { ";
   EXPECT_EQ(launched(head + launch + "}").rounded_up.at("n"), "k.cu:2");
-  for (const std::string& ensured :
-       {head + "assert (n % 256 == 0); " + launch + "}",
-        head + "if (n % 512 != 0) { throw 1; } " + launch + "}",
-        std::string("int main() { const int n = 1 << 20; float *x, *y; ") + launch + "}"}) {
+  for (const std::string& ensured : {head + "assert (n % 256 == 0); " + launch + "}",
+                                     head + "if (n % 512 != 0) { throw 1; } " + launch + "}"}) {
     const auto kernel = launched(ensured);
-    EXPECT_TRUE(kernel.rounded_up.empty()) << ensured;
+    EXPECT_TRUE(kernel.rounded_up.empty() && kernel.sample_blocks.empty()) << ensured;
     EXPECT_EQ(kernel.whole_blocks.at("n"), "k.cu:2") << ensured;
   }
+  // A number that is passed is no check.
+  const auto sample = launched("int main() { const int n = 1 << 20; float *x, *y; " + launch + "}");
+  EXPECT_EQ(sample.sample_blocks.at("n"), "k.cu:2");
+  EXPECT_TRUE(sample.rounded_up.empty() && sample.whole_blocks.empty());
   for (const std::string& open :
        {head + "assert (n % 32 == 0); " + launch + "}",
         head + "assert (m % 256 == 0); " + launch + "}",
@@ -209,16 +208,23 @@ TEST(Propose, TakesTheThreadsThatPtxAllows) {
   const std::string ptx =
       ".visible .entry one(.param .u64 p)\n{\n}\n.visible .entry two(.param .u64 p)\n.maxntid "
       "128, 1, 1\n{\n}\n";
-  EXPECT_FALSE(threads_of_entry(ptx, "one"));
-  EXPECT_EQ(threads_of_entry(ptx, "two"), 128);
+  EXPECT_TRUE(threads_of_entry(ptx, "one").empty());
+  EXPECT_EQ(threads_of_entry(ptx, "two"), std::vector<std::string>{"128"});
+  EXPECT_EQ(threads_of_entry(".entry three(.param .u64 p)\n.reqntid 16, 16, 1\n{", "three"),
+            (std::vector<std::string>{"16", "16"}));
   PtxMetrics entry;
   entry.entry = "two";
   entry.params = {{"p", "u64", 8}, {"n", "u32", 4}};
   std::string why;
-  const auto kernel = propose(entry, "k.ptx", 128, why);
+  const auto kernel = propose(entry, "k.ptx", {"128"}, why);
   ASSERT_TRUE(kernel) << why;
   EXPECT_EQ(kernel->launch().block, std::vector<std::string>{"128"});
   EXPECT_EQ(kernel->launch().grid, std::vector<std::string>{"cdiv(n1, 128)"});
+  entry.params.push_back({"m", "u32", 4});
+  const auto plane = propose(entry, "k.ptx", {"16", "16"}, why);
+  ASSERT_TRUE(plane) << why;
+  EXPECT_EQ(plane->launch().block, (std::vector<std::string>{"16", "16"}));
+  EXPECT_EQ(plane->launch().grid, (std::vector<std::string>{"cdiv(n2, 16)", "cdiv(n1, 16)"}));
 }
 
 TEST(Propose, GivesAKernelWithoutSizesAnyNumberOfBlocks) {
@@ -227,6 +233,9 @@ TEST(Propose, GivesAKernelWithoutSizesAnyNumberOfBlocks) {
       "threadIdx.x; b[i] += a[i]; }");
   EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"blocks"});
   EXPECT_EQ(kernel.dims(), std::vector<std::string>{"blocks"});
+  const auto named = only(
+      "__global__ void add(float* blocks) { blocks[blockIdx.x * blockDim.x + threadIdx.x] = 1; }");
+  EXPECT_EQ(named.launch().grid, std::vector<std::string>{"blocks_"});
   const auto single = only("__global__ void add(const float* a, float* b) { b[threadIdx.x] = 0; }");
   EXPECT_EQ(single.launch().grid, std::vector<std::string>{"1"});
 }
@@ -332,12 +341,6 @@ __global__ void norm(const float* x, float* y, int n) {
   EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
 }
 
-TEST(FitShape, KnowsElementsThatEachBlockHas) {
-  EXPECT_TRUE(is_per_block("out", "out[blockIdx.x * BINS + i] = bins[i];"));
-  EXPECT_FALSE(is_per_block("out", "out[blockIdx.x * blockDim.x + threadIdx.x] = 0;"));
-  EXPECT_FALSE(is_per_block("out", "out[i] = 0;"));
-}
-
 TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {
   for (const char* body : {"int row = blockIdx.x;", "x += blockIdx.x * cols;",
                            "x += static_cast<size_t>(blockIdx.x) * cols;"}) {
@@ -363,6 +366,29 @@ TEST(Propose, FindsTheBoundOfEachCoordinateOfTheGrid) {
        "= 0; }",
        {"cdiv(cols, 256)", "rows"}}};
   for (const auto& [body, grid] : cases) EXPECT_EQ(only(head + body).launch().grid, grid) << body;
+}
+
+TEST(Propose, PrefersASizeToADifferenceFromIt) {
+  const auto kernel = only(R"(
+__global__ void slope(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n - 1) y[i] = x[i + 1] - x[i]; else if (i < n) y[i] = 0;
+})");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
+}
+
+TEST(Propose, PrefersALaunchThatRoundsUp) {
+  const auto kernel = only(R"(
+__global__ void copy(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = x[i];
+}
+void run(const float* x, float* y, int n, bool exact) {
+  if (exact) copy<<<n / 256, 256>>>(x, y, n);
+  else copy<<<(n + 255) / 256, 256>>>(x, y, n);
+})");
+  EXPECT_EQ(kernel.launch().grid, std::vector<std::string>{"cdiv(n, 256)"});
+  EXPECT_EQ(kernel.rounded_up.at("n"), "k.cu:8");
 }
 
 TEST(Propose, TakesGridAndBlockFromTheLaunchInItsSource) {
@@ -420,54 +446,15 @@ TEST(Propose, TakesTheLastPointerOfAPtxEntryForTheOutput) {
   entry.entry = "add.kernel";
   entry.params = {{"a", "u64", 8}, {"b", "u64", 8}, {"n", "u32", 4}, {"s", "f32", 4}};
   std::string why;
-  const auto kernel = propose(entry, "k.ptx", std::nullopt, why);
+  const auto kernel = propose(entry, "k.ptx", {}, why);
   ASSERT_TRUE(kernel) << why;
   EXPECT_EQ(kernel->name, "add_kernel");
   EXPECT_EQ(kernel->entry, "add.kernel");
   EXPECT_EQ(kernel->params[0].role, ParamRole::Input);
   EXPECT_EQ(kernel->params[1].role, ParamRole::Output);
   entry.params.push_back({"big", "b8", 48});
-  EXPECT_FALSE(propose(entry, "k.ptx", std::nullopt, why));
+  EXPECT_FALSE(propose(entry, "k.ptx", {}, why));
   EXPECT_NE(why.find("48 bytes"), std::string::npos);
-}
-
-TEST(FitShape, FindsTheProductThatAllReachesHave) {
-  const auto reaches = [](const std::function<int64_t(int64_t, int64_t)>& elements) {
-    std::vector<Reach> all;
-    for (const auto& [a, b] : {std::pair(5, 300), std::pair(37, 11), std::pair(130, 67)}) {
-      all.push_back({{{"a", a}, {"b", b}}, static_cast<uint64_t>(elements(a, b))});
-    }
-    return all;
-  };
-  const std::vector<std::string> dims = {"a", "b"};
-  using Shape = std::vector<std::string>;
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * b; }), dims), (Shape{"a", "b"}));
-  EXPECT_EQ(fit_shape(reaches([](auto, auto b) { return b; }), dims), Shape{"b"});
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return a + 1; }), dims), Shape{"a + 1"});
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * b * 3; }), dims),
-            (Shape{"a", "b", "3"}));
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * (b / 2); }), dims),
-            (Shape{"a", "b / 2"}));
-  EXPECT_EQ(fit_shape(reaches([](auto, auto) { return 256; }), dims), Shape{"256"});
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return a * a * b; }), dims),
-            (Shape{"a", "a", "b"}));
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 18; }), dims),
-            (Shape{"cdiv(a, 32)", "18"}));
-  EXPECT_NE(fit_shape(reaches([](auto a, auto) { return (a + 31) / 32 * 32; }), dims),
-            (Shape{"cdiv(a, 32)", "32"}));
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return a * a - 1; }), dims), (Shape{"a", "a"}))
-      << "all but the last corner";
-  EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a / 2) * (a / 2); }), dims),
-            (Shape{"a / 2", "a / 2"}));
-  EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
-  EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
-}
-
-TEST(FitShape, PutsTheDimThatOthersAreMultipliedByInside) {
-  const char* body = "sum += A[row * K + k] * B[k * N + col]; C[row * N + col] = sum;";
-  using Dims = std::vector<std::string>;
-  EXPECT_EQ(nested({"M", "N", "K"}, "A", body), (Dims{"M", "N", "K"}));
-  EXPECT_EQ(nested({"N", "K"}, "B", body), (Dims{"K", "N"}));
 }
 
 }  // namespace

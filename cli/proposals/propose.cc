@@ -240,15 +240,18 @@ std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceCont
   return all;
 }
 
-std::optional<int64_t> threads_of_entry(const std::string& ptx, const std::string& entry) {
+std::vector<std::string> threads_of_entry(const std::string& ptx, const std::string& entry) {
   const std::string directive =
-      R"(\.entry\s+)" + RE2::QuoteMeta(entry) + R"(\b[^{]*\.(?:reqntid|maxntid)\s+(\d+))";
-  int64_t threads = 0;
-  return RE2::PartialMatch(ptx, directive, &threads) ? std::optional(threads) : std::nullopt;
+      R"(\.entry\s+)" + RE2::QuoteMeta(entry) + R"(\b[^{]*\.(?:reqntid|maxntid)\s+([\d\s,]+))";
+  std::string list;
+  if (!RE2::PartialMatch(ptx, directive, &list)) return {};
+  std::vector<std::string> threads = split_list(list);
+  while (threads.size() > 1 && threads.back() == "1") threads.pop_back();
+  return threads;
 }
 
 std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string& source,
-                                      std::optional<int64_t> threads, std::string& why) {
+                                      const std::vector<std::string>& block, std::string& why) {
   ProposedKernel made;
   made.name = legal_name(entry.entry);
   made.source = source;
@@ -270,9 +273,8 @@ std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string
     }
   }
   settle_outputs(false, made.params);
-  SourceKernel written;
-  if (threads) written.attributes = fmt::format("__launch_bounds__({})", *threads);
-  made.launches = {launch_from_body(written, {}, {}, made)};
+  made.launches = {block.empty() ? launch_from_body({}, {}, {}, made)
+                                 : launch_of_block(block, made)};
   return made;
 }
 

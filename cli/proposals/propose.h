@@ -79,9 +79,9 @@ struct ProposedKernel {
   std::map<std::string, std::string> follows = {};
   /// Expressions that its text computes from sizes alone: "(h - k) / s + 1".
   std::vector<std::string> computed = {};
-  /// Sizes of which host code launches only multiples of the block, and of which it launches
-  /// others, rounded up to whole blocks: with the place of the launch.
-  std::map<std::string, std::string> whole_blocks = {}, rounded_up = {};
+  /// Sizes that host code checks to be multiples of the block, for which it passes such a number,
+  /// and of which it launches others, rounded up to whole blocks: with the place of the launch.
+  std::map<std::string, std::string> whole_blocks = {}, sample_blocks = {}, rounded_up = {};
   std::string require = {};              ///< A condition for its sizes together: "n % k == 0".
   std::string accumulate = {};           ///< Length of the longest sum, "" for none.
   bool deterministic = true;             ///< No atomics on floats.
@@ -108,12 +108,13 @@ struct SourceContext {
 /// if gpuemu.toml cannot pass a parameter. `why` says which.
 std::vector<ProposedKernel> propose(const SourceKernel& kernel, const SourceContext& context,
                                     const std::string& source, std::string& why);
-/// Proposes from the entry of a PTX text, whose parameters have sizes but no names. `threads` are
-/// those of its blocks, if the text says so.
+/// Proposes from the entry of a PTX text, whose parameters have sizes but no names. `block` has the
+/// threads of its blocks along each axis; empty if the text does not say so.
 std::optional<ProposedKernel> propose(const PtxMetrics& entry, const std::string& source,
-                                      std::optional<int64_t> threads, std::string& why);
-/// Returns the threads along x of `.reqntid` or `.maxntid` of this entry; nothing if it has none.
-std::optional<int64_t> threads_of_entry(const std::string& ptx, const std::string& entry);
+                                      const std::vector<std::string>& block, std::string& why);
+/// Returns the threads of `.reqntid` or `.maxntid` of this entry along each axis, without ones at
+/// the end; empty if it has none.
+std::vector<std::string> threads_of_entry(const std::string& ptx, const std::string& entry);
 
 /// Returns a name of letters, digits and underscores that gpuemu.toml accepts; appends an
 /// underscore to reserved words of Python or of an expression.

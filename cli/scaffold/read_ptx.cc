@@ -14,7 +14,7 @@ void add_ptx_kernel(const PtxMetrics& metrics, const std::filesystem::path& fold
                     const std::string& file, SourceKernels& kernels) {
   std::string why;
   const auto text = read_file(folder / file, kSourceBytesMax);
-  const auto threads = text ? threads_of_entry(*text, metrics.entry) : std::nullopt;
+  const auto threads = text ? threads_of_entry(*text, metrics.entry) : std::vector<std::string>();
   auto proposed = propose(metrics, file, threads, why);
   if (!proposed) {
     kernels.left_out.push_back({file, "", why});
