@@ -81,14 +81,15 @@ class Settlement {
         [&](const Sizes& sizes) { return is_meant(sizes); }, divisors_of(kernel_.follows));
     kernel_.sizes = std::move(allowed.values);
     const std::set<std::string> settled = settle_tails(open, kernel_);
+    const std::set<std::string> one_more = tell_one_more(kernel_);
     for (const std::string& dim : open) {
-      if (settled.contains(dim) || !allowed.refused.contains(dim)) continue;
+      if (settled.contains(dim) || one_more.contains(dim) || !allowed.refused.contains(dim))
+        continue;
       Sizes sizes = base;
       sizes[dim] = allowed.refused[dim];
       tell_refused(dim, allowed.refused[dim], trial_.misfit(sizes), kernel_);
     }
     kernel_.sizes.insert(indices_.limits.begin(), indices_.limits.end());
-    tell_one_more(kernel_);
     kernel_.accumulate = sum_length(kernel_);
     return true;
   }
@@ -188,7 +189,9 @@ class Settlement {
                          indices_.chosen.contains(tensor.name) ||
                          observed_.extents[0].of(tensor.name) > written;
       tensor.role = written == 0 ? ParamRole::Input : keeps ? ParamRole::InOut : ParamRole::Output;
-      const bool is_used = keeps || (written == 0 && is_written_in(kernel_.body, tensor.written));
+      // What a counter gives no place keeps its value, though the tried inputs filled all.
+      const bool is_used = keeps || tensor.any_order ||
+                           (written == 0 && is_written_in(kernel_.body, tensor.written));
       if (tensor.init.empty() || !is_used) {
         tensor.init.clear();
         continue;

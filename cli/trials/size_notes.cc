@@ -81,16 +81,45 @@ std::string doubt_about(const std::vector<Tail>& tails, const std::string& launc
 /// Returns the note about sizes that are whole blocks; `place` is that of a launch that ensures it,
 /// "" if none does.
 std::string note_about(const std::vector<Tail>& tails, const std::string& place) {
+  const bool is_one = tails.size() == 1;
   const std::string names = names_of(tails);
-  const std::string what =
-      tails.size() == 1
-          ? fmt::format("{} is a multiple of {}, its block", names, tails.front().block)
-          : fmt::format("{} are multiples of {}, their block", names, tails.front().block);
-  if (!place.empty()) return fmt::format("{}, as at {}: other sizes fail.", what, place);
+  const int64_t block = tails.front().block;
+  if (!place.empty()) {
+    return fmt::format(
+        "{} launches it only with multiples of its block size, {}; other sizes fail.", place,
+        block);
+  }
   return fmt::format(
-      "{}, because no index is compared with {}. If your program passes others, write {}: a test "
-      "then shows what goes wrong.",
-      what, tails.size() == 1 ? names : "them", settings_of(tails, &Tail::all));
+      "{0} {1} limited to multiples of the block size, {2}, because the kernel does not compare an "
+      "index with {3}. If your program passes other sizes, write {4}: a test then shows what goes "
+      "wrong.",
+      names, is_one ? "is" : "are", block, is_one ? names : "them", settings_of(tails, &Tail::all));
+}
+
+/// Returns whether a comparison lets an index equal the size: "i <= n", "n >= i", "if (i > n)
+/// return", "if (n < i) return".
+bool reaches_size(const std::string& body, const std::string& size) {
+  const std::string name = R"((?:\(\s*\w+\s*\)\s*)?)" + RE2::QuoteMeta(size);
+  return RE2::PartialMatch(body, R"((?:<=|[^->]>)\s*)" + name + R"(\s*[;)&|?,])") ||
+         RE2::PartialMatch(body, R"([;(&|!?=,]\s*)" + name + R"(\s*(?:>=|<[^<=]))");
+}
+
+/// Adds the size of the block and its neighbours to the sizes of `dim`: the last element of whole
+/// blocks has no thread.
+void keep_whole_blocks(const std::string& dim, ProposedKernel& kernel) {
+  const int64_t block = block_of(dim, kernel.launch());
+  const auto sizes = kernel.sizes.find(dim);
+  if (block == 1 || sizes == kernel.sizes.end()) return;
+  static const RE2 kMultiple(R"(multiple_of = \d+)");
+  std::string text = sizes->second;
+  RE2::GlobalReplace(&text, kMultiple, "");
+  re2::StringPiece rest(text);
+  int64_t value = 0, least = block - 1, largest = block + 1;
+  while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
+    least = std::min(least, value);
+    largest = std::max(largest, value);
+  }
+  sizes->second = fmt::format("[{}, {}]", least, largest);
 }
 
 }  // namespace
@@ -104,13 +133,19 @@ std::set<std::string> settle_tails(const std::vector<std::string>& dims, Propose
     if (!tail) continue;
     settled.insert(dim);
     const auto rounded_up = kernel.rounded_up.find(dim), ensured = kernel.whole_blocks.find(dim);
-    const bool is_ensured = ensured != kernel.whole_blocks.end();
+    const auto sample = kernel.sample_blocks.find(dim);
+    const bool is_sample = sample != kernel.sample_blocks.end();
+    const auto launch_at = [](const std::string& place) { return "the launch at " + place; };
     if (rounded_up != kernel.rounded_up.end()) {
-      doubtful[{tail->block, "the launch at " + rounded_up->second}].push_back(*tail);
-    } else if (!is_ensured && has_tail_check(kernel, dim)) {
-      doubtful[{tail->block, "its launch"}].push_back(*tail);
+      doubtful[{tail->block, launch_at(rounded_up->second)}].push_back(*tail);
+    } else if (ensured != kernel.whole_blocks.end() && !is_sample) {
+      whole[{tail->block, ensured->second}].push_back(*tail);
+    } else if (has_tail_check(kernel, dim)) {
+      // One number that a program passes does not say that the check is for nothing.
+      doubtful[{tail->block, is_sample ? launch_at(sample->second) : "its launch"}].push_back(
+          *tail);
     } else {
-      whole[{tail->block, is_ensured ? ensured->second : ""}].push_back(*tail);
+      whole[{tail->block, is_sample ? sample->second : ""}].push_back(*tail);
     }
   }
   for (const auto& [place, tails] : doubtful) {
@@ -126,22 +161,27 @@ std::set<std::string> settle_tails(const std::vector<std::string>& dims, Propose
   return settled;
 }
 
-void tell_one_more(ProposedKernel& kernel) {
+std::set<std::string> tell_one_more(ProposedKernel& kernel) {
+  std::set<std::string> told;
   for (const ProposedParam& dim : kernel.params) {
-    if (dim.role != ParamRole::Dim) continue;
-    const std::string name = RE2::QuoteMeta(dim.written);
-    if (!RE2::PartialMatch(kernel.body, R"(<=\s*)" + name + R"(\s*[;)&|?,])")) continue;
+    if (dim.role != ParamRole::Dim || !reaches_size(kernel.body, dim.written)) continue;
     std::string tensors;
+    size_t count = 0;
     for (const ProposedParam& tensor : kernel.params) {
       if (tensor.shape != std::vector{dim.name + " + 1"}) continue;
       tensors += (tensors.empty() ? "" : " and ") + tensor.name;
+      ++count;
     }
-    if (tensors.empty()) continue;
-    kernel.notes.push_back(fmt::format(
-        "An index reaches {0} itself (<= {1}), so {2} got {0} + 1 elements. With {0} elements "
-        "that is a fault: write shape = [\"{0}\"], and a test shows it.",
-        dim.name, dim.written, tensors));
+    if (count == 0) continue;
+    told.insert(dim.name);
+    keep_whole_blocks(dim.name, kernel);
+    kernel.doubts.push_back(fmt::format(
+        "An index can equal {0}, so {1} {2} declared with {0} + 1 elements. If {3} {0}, the access "
+        "is out of bounds: write shape = [\"{0}\"], and a test shows it.",
+        dim.name, tensors, count == 1 ? "is" : "are",
+        count == 1 ? "your " + tensors + " has" : "yours have"));
   }
+  return told;
 }
 
 void tell_refused(const std::string& dim, int64_t refused, const std::string& why,

@@ -48,8 +48,9 @@ TEST(SettleTails, TakesWholeBlocksWhereNoIndexIsComparedAndNoHostCodeRoundsUp) {
   EXPECT_TRUE(kernel.doubts.empty());
   ASSERT_EQ(kernel.notes.size(), 1u);
   EXPECT_EQ(kernel.notes[0],
-            "n is a multiple of 2048, its block, because no index is compared with n. If your "
-            "program passes others, write n = [1, 6144]: a test then shows what goes wrong.");
+            "n is limited to multiples of the block size, 2048, because the kernel does not "
+            "compare an index with n. If your program passes other sizes, write n = [1, 6144]: a "
+            "test then shows what goes wrong.");
 }
 
 TEST(SettleTails, FollowsWhatHostCodeDoes) {
@@ -65,7 +66,25 @@ TEST(SettleTails, FollowsWhatHostCodeDoes) {
   EXPECT_EQ(whole.sizes["n"], "{ range = [2048, 6144], multiple_of = 2048 }");
   EXPECT_TRUE(whole.doubts.empty());
   ASSERT_EQ(whole.notes.size(), 1u);
-  EXPECT_NE(whole.notes[0].find("as at main.cu:12"), std::string::npos);
+  EXPECT_EQ(
+      whole.notes[0],
+      "main.cu:12 launches it only with multiples of its block size, 2048; other sizes fail.");
+  // A number that a program passes proves nothing about a kernel with a check of its own.
+  ProposedKernel sample = kernel_of_whole_blocks("if (i <= n) y[i] = x[i];");
+  sample.sample_blocks = {{"n", "main.cu:12"}};
+  EXPECT_EQ(settle_tails({"n"}, sample).size(), 1u);
+  EXPECT_EQ(sample.sizes["n"], "{ range = [8, 6144], multiple_of = 8 }");
+  ASSERT_EQ(sample.doubts.size(), 1u);
+  EXPECT_NE(sample.doubts[0].find("but the launch at main.cu:12 rounds n up"), std::string::npos);
+  sample.whole_blocks = {{"n", "main.cu:5"}};
+  sample.sizes = {{"n", "[2048, 6144]"}};
+  settle_tails({"n"}, sample);
+  EXPECT_EQ(sample.sizes["n"], "{ range = [8, 6144], multiple_of = 8 }")
+      << "one launch checks, another does not";
+  ProposedKernel unchecked = kernel_of_whole_blocks("y[i] = x[i];");
+  unchecked.sample_blocks = {{"n", "main.cu:12"}};
+  settle_tails({"n"}, unchecked);
+  EXPECT_EQ(unchecked.sizes["n"], "{ range = [2048, 6144], multiple_of = 2048 }");
 }
 
 TEST(SettleTails, SaysOnceWhatHoldsForTwoSizes) {
@@ -78,9 +97,9 @@ TEST(SettleTails, SaysOnceWhatHoldsForTwoSizes) {
   EXPECT_EQ(settle_tails({"M", "N"}, kernel), (std::set<std::string>{"M", "N"}));
   ASSERT_EQ(kernel.notes.size(), 1u);
   EXPECT_EQ(kernel.notes[0],
-            "M and N are multiples of 16, their block, because no index is compared with them. If "
-            "your program passes others, write M = [1, 128] and N = [1, 64]: a test then shows "
-            "what goes wrong.");
+            "M and N are limited to multiples of the block size, 16, because the kernel does not "
+            "compare an index with them. If your program passes other sizes, write M = [1, 128] "
+            "and N = [1, 64]: a test then shows what goes wrong.");
   rounded.rounded_up = {{"M", "a.cu:3"}, {"N", "a.cu:3"}};
   settle_tails({"M", "N"}, rounded);
   ASSERT_EQ(rounded.doubts.size(), 1u);
@@ -90,18 +109,32 @@ TEST(SettleTails, SaysOnceWhatHoldsForTwoSizes) {
             "16 } and N = { range = [16, 64], multiple_of = 16 }.");
 }
 
-TEST(TellOneMore, DoubtsAnElementMoreThanTheSize) {
-  ProposedKernel kernel = kernel_of_whole_blocks("if (i <= n) y[i] = x[i];");
-  kernel.params.push_back({"y", ParamRole::Output, "float32", "", "y"});
-  kernel.params.back().shape = {"n + 1"};
-  tell_one_more(kernel);
-  ASSERT_EQ(kernel.notes.size(), 1u);
-  EXPECT_NE(kernel.notes[0].find("(<= n), so y got n + 1 elements"), std::string::npos);
+TEST(TellOneMore, DoubtsAnElementMoreThanTheSizeAndKeepsTheBlock) {
+  for (const char* body :
+       {"if (i <= n) y[i] = x[i];", "if (i > n) return;", "if (!(i > n)) y[i] = x[i];",
+        "if (n >= i) y[i] = x[i];", "if (n < i) return;", "if (i > (int)n) return;"}) {
+    ProposedKernel kernel = kernel_of_whole_blocks(body);
+    kernel.params.push_back({"y", ParamRole::Output, "float32", "", "y"});
+    kernel.params.back().shape = {"n + 1"};
+    kernel.sizes = {{"n", "[1, 2, 1000, 2047]"}};
+    EXPECT_EQ(tell_one_more(kernel), std::set<std::string>{"n"}) << body;
+    EXPECT_TRUE(kernel.notes.empty()) << body;
+    ASSERT_EQ(kernel.doubts.size(), 1u) << body;
+    EXPECT_EQ(kernel.doubts[0],
+              "An index can equal n, so y is declared with n + 1 elements. If your y has n, the "
+              "access is out of bounds: write shape = [\"n\"], and a test shows it.");
+    EXPECT_EQ(kernel.sizes["n"], "[1, 2049]") << body;
+  }
   // Begins of rows have one more than there are rows.
-  kernel.body = "for (int e = y[i]; e < y[i + 1]; ++e) {}";
-  kernel.notes.clear();
-  tell_one_more(kernel);
-  EXPECT_TRUE(kernel.notes.empty());
+  for (const char* body : {"for (int e = y[i]; e < y[i + 1]; ++e) {}", "if (i >= n) return;",
+                           "if (i < n) y[i + 1] = p->n;", "if (n > i) y[i + 1] = i >> n;"}) {
+    ProposedKernel kernel = kernel_of_whole_blocks(body);
+    kernel.params.push_back({"y", ParamRole::Output, "float32", "", "y"});
+    kernel.params.back().shape = {"n + 1"};
+    EXPECT_TRUE(tell_one_more(kernel).empty()) << body;
+    EXPECT_TRUE(kernel.doubts.empty()) << body;
+    EXPECT_EQ(kernel.sizes["n"], "[2048, 6144]") << body;
+  }
 }
 
 TEST(TellRefused, SaysWhichSizeWentWrongAndHow) {
