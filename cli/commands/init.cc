@@ -4,6 +4,9 @@
 #include <ostream>
 #include <set>
 #include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/commands/baselines.h"
 #include "cli/commands/commands.h"
@@ -15,6 +18,7 @@
 #include "cli/scaffold/project_text.h"
 #include "cli/scaffold/read_ptx.h"
 #include "cli/scaffold/read_sources.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -198,26 +202,36 @@ void tell(const SourceKernels& found, Session& session) {
   }
   if (left_out.size() > kLeftOutShown) {
     session.err << fmt::format(
-        "note: kernels of {} more sources are left out; the end of gpuemu.toml says why\n",
-        left_out.size() - kLeftOutShown);
+        "note: kernels of {} are left out; the end of gpuemu.toml says why\n",
+        counted(left_out.size() - kLeftOutShown, "more source"));
   }
-  size_t guesses = 0, notes = 0;
-  const auto write = [&](const ProposedKernel& kernel, const std::string& text) {
-    session.err << fmt::format("note: {} ({}): {}\n", kernel.name, kernel.source, text);
+  size_t guesses = 0;
+  const auto write = [&](const std::string& kernels, const std::string& text) {
+    session.err << fmt::format("note: {}: {}\n", kernels, text);
   };
+  std::vector<std::pair<std::string, std::string>> notes;  // A text, and the kernels that it is of.
   for (const ProposedKernel& kernel : found.kernels) {
-    if (!kernel.guess.empty()) write(kernel, "a guess, because " + kernel.guess);
-    for (const std::string& doubt : kernel.doubts) write(kernel, doubt);
+    const std::string name = fmt::format("{} ({})", kernel.name, kernel.source);
+    if (!kernel.guess.empty()) write(name, "a guess, because " + kernel.guess);
+    for (const std::string& doubt : kernel.doubts) write(name, doubt);
     guesses += kernel.guess.empty() ? 0 : 1;
-  }
-  for (const ProposedKernel& kernel : found.kernels) {
     for (const std::string& note : kernel.notes) {
-      if (++notes <= kNotesShown) write(kernel, note);
+      const auto same = std::ranges::find(notes, note, &std::pair<std::string, std::string>::first);
+      if (same == notes.end()) {
+        notes.emplace_back(note, name);
+      } else {
+        same->second += ", " + name;
+      }
     }
   }
-  if (notes > kNotesShown) {
-    session.err << fmt::format("note: {} more notes stand above their kernels in gpuemu.toml\n",
-                               notes - kNotesShown);
+  for (size_t i = 0; i < notes.size() && i < kNotesShown; ++i) {
+    write(notes[i].second, notes[i].first);
+  }
+  if (notes.size() > kNotesShown) {
+    const size_t more = notes.size() - kNotesShown;
+    session.err << fmt::format("note: {} above {} in gpuemu.toml\n",
+                               counted(more, "more note") + (more == 1 ? " stands" : " stand"),
+                               more == 1 ? "its kernel" : "their kernels");
   }
   const size_t all = found.kernels.size() + found.left_out.size();
   if (all == 0) return;
