@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "common/base/files.h"
+#include "common/base/text.h"
 
 namespace gpuemu {
 namespace {
@@ -13,12 +14,6 @@ constexpr AttributeType kFieldTypes[] = {AttributeType::Int32, AttributeType::In
                                          AttributeType::Float32, AttributeType::Float64};
 
 Error wrong(const std::string& what) { return error(ErrorCode::InvalidArgument, "{}", what); }
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 /// Returns the parts between separators, trimmed.
 std::vector<std::string_view> parts_of(std::string_view text, char separator) {
