@@ -136,12 +136,91 @@ def test_a_kernel_of_whole_blocks_passes_and_a_wrong_check_is_found(host, new_ho
     home = new_home({"k.cu": TAILS, "host.cu": host} if host else {"k.cu": TAILS})
     run = home.run("init")
     assert run.returncode == 0, run.stderr
-    why = "as at host.cu:3: other sizes fail" if host else "because no index is compared with n"
-    assert f"note: whole_blocks (k.cu): n is a multiple of 256, its block, {why}" in run.stderr, run.stderr
+    why = ("host.cu:3 launches it only with multiples of its block size, 256; other sizes fail." if host else
+           "n is limited to multiples of the block size, 256, because the kernel does not compare an index with n.")
+    assert f"note: whole_blocks (k.cu): {why}" in run.stderr, run.stderr
     kernels = {one["name"]: one for one in tomllib.loads((home.project / "gpuemu.toml").read_text())["kernels"]}
     assert kernels["whole_blocks"]["dims"]["n"]["multiple_of"] == 256 and "guess" not in kernels["whole_blocks"]
     done = home.run("test", "whole_blocks", "wrong_check", "--cases", 24)
     assert "[PASS] whole_blocks" in done.stdout and "[FAIL] wrong_check" in done.stdout, done.stdout
+
+
+HIDDEN = """__global__ void turn(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  y[i] = x[i];
+}
+"""
+
+
+@pytest.mark.parametrize("host", [
+    "void run(const float* x, float* y, int n) {\n  if (!(n % 256)) { fast<<<n / 256, 256>>>(x); return; }\n  LAUNCH\n}\n",
+    "void run(const float* x, float* y, int n, int mode) {\n  if (mode == 1) { if (n % 256) return; }\n  LAUNCH\n}\n",
+    "namespace ops {\nvoid other(int n) { assert(n % 256 == 0); }\nvoid run(const float* x, float* y, int n) { LAUNCH }\n}\n",
+    "void run(const float* x, float* y, int n, bool exact) {\n  if (exact) turn<<<n / 256, 256>>>(x, y, n);\n  else LAUNCH\n}\n"])
+def test_a_check_that_does_not_hold_at_the_launch_hides_no_fault(host, new_home):
+    home = new_home({"k.cu": HIDDEN, "host.cu": host.replace("LAUNCH", "turn<<<(n + 255) / 256, 256>>>(x, y, n);")})
+    run = home.run("init")
+    assert run.returncode == 0 and "rounds n up" in run.stderr, run.stderr
+    done = home.run("test", "--cases", 24)
+    assert done.returncode == 1 and "OutOfBounds" in done.stdout, done.stdout
+
+
+def test_a_number_in_main_hides_no_wrong_check(new_home):
+    home = new_home({"k.cu": TAILS, "main.cu": "int main() {\n  const int n = 1 << 20;\n  wrong_check<<<(n + 255) / 256, 256>>>(x, y, n);\n}\n"})
+    assert home.run("init").returncode == 0
+    done = home.run("test", "wrong_check", "--cases", 24)
+    assert done.returncode == 1 and "[FAIL] wrong_check" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("check", ["if (i > n) return;", "if (!(i <= n)) return;", "if (n < i) return;"])
+def test_an_index_that_can_equal_the_size_is_doubted_and_the_block_is_tested(check, new_home):
+    home = new_home({"k.cu": HIDDEN.replace("  y[i]", f"  {check}\n  y[i]")})
+    run = home.run("init")
+    assert "note: turn (k.cu): An index can equal n, so x and y are declared with n + 1 elements. If yours have n, " in run.stderr, run.stderr
+    values = tomllib.loads((home.project / "gpuemu.toml").read_text())["kernels"][0]["dims"]["n"]
+    assert values[0] == 1 and values[1] > 256 and len(values) == 2, values
+
+
+COUNTED = """__global__ void keep(const float* x, float* out, int* count, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n && x[i] > 0) {
+    int p = atomicAdd(count, 1);
+    out[p] = x[i];
+  }
+}
+__global__ void queue(const float* x, float* out, int* ticket, int n) {
+  __shared__ int tile;
+  if (threadIdx.x == 0) tile = atomicAdd(ticket, 1);
+  __syncthreads();
+  int i = tile * 128 + threadIdx.x;
+  if (i < n) out[i] = x[n - 1 - i];
+}
+void run(const float* x, float* out, int* ticket, int n) { queue<<<(n + 127) / 128, 128>>>(x, out, ticket, n); }
+"""
+
+
+def test_elements_that_a_counter_places_have_no_order_and_a_work_queue_has_one(new_home):
+    home = new_home({"k.cu": COUNTED})
+    run = home.run("init")
+    assert run.returncode == 0, run.stderr
+    kernels = {one["name"]: one for one in tomllib.loads((home.project / "gpuemu.toml").read_text())["kernels"]}
+    outs = {name: next(one for one in kernels[name]["outputs"] if one["name"] == "out") for name in kernels}
+    assert outs["keep"].get("any_order") is True and outs["keep"]["init"] == 0, outs
+    assert "any_order" not in outs["queue"], outs
+    done = home.run("test", "--cases", 24)
+    assert "[PASS] keep" in done.stdout, done.stdout
+    fill_in(home, "queue", "x")
+    done = home.run("test", "queue", "--cases", 8)
+    assert "[FAIL] queue" in done.stdout, done.stdout
+
+
+def test_ptx_with_a_block_of_two_axes_gets_both(new_home):
+    text = SCALE_PTX.replace("FACTOR", TWO)
+    at = text.index("{", text.index(".entry"))
+    home = new_home({"scale.ptx": text[:at] + ".reqntid 16, 16, 1\n" + text[at:]})
+    run = home.run("init")
+    assert run.returncode == 0, run.stderr
+    assert tomllib.loads((home.project / "gpuemu.toml").read_text())["kernels"][0]["launches"][0]["block"] == ["16", "16"]
 
 
 MEANS = """extern "C" __global__ void centre(float* y, float* mean, const float* x, int rows, int cols) {
