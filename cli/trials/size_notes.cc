@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include "cli/proposals/tails.h"
@@ -104,22 +105,25 @@ bool reaches_size(const std::string& body, const std::string& size) {
          RE2::PartialMatch(body, R"([;(&|!?=,]\s*)" + name + R"(\s*(?:>=|<[^<=]))");
 }
 
-/// Adds the size of the block and its neighbours to the sizes of `dim`: the last element of whole
-/// blocks has no thread.
+/// Lists the size of the block and its neighbours among the sizes of `dim`: the last element of
+/// whole blocks has no thread, and a range would seldom give such a size.
 void keep_whole_blocks(const std::string& dim, ProposedKernel& kernel) {
   const int64_t block = block_of(dim, kernel.launch());
   const auto sizes = kernel.sizes.find(dim);
-  if (block == 1 || sizes == kernel.sizes.end()) return;
+  if (block == 1 || kernel.launch().each > 1 || sizes == kernel.sizes.end()) return;
   static const RE2 kMultiple(R"(multiple_of = \d+)");
   std::string text = sizes->second;
   RE2::GlobalReplace(&text, kMultiple, "");
+  std::set<int64_t> values = {block / 2 + 1, block - 1, block, block + 1, 2 * block};
   re2::StringPiece rest(text);
-  int64_t value = 0, least = block - 1, largest = block + 1;
+  int64_t value = 0, least = block, largest = block;
   while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
     least = std::min(least, value);
     largest = std::max(largest, value);
   }
-  sizes->second = fmt::format("[{}, {}]", least, largest);
+  values.insert(least);
+  values.insert(largest);
+  sizes->second = fmt::format("[{}]", fmt::join(values, ", "));
 }
 
 }  // namespace

@@ -114,6 +114,7 @@ TEST(TellOneMore, DoubtsAnElementMoreThanTheSizeAndKeepsTheBlock) {
        {"if (i <= n) y[i] = x[i];", "if (i > n) return;", "if (!(i > n)) y[i] = x[i];",
         "if (n >= i) y[i] = x[i];", "if (n < i) return;", "if (i > (int)n) return;"}) {
     ProposedKernel kernel = kernel_of_whole_blocks(body);
+    kernel.launches[0].each = 1;
     kernel.params.push_back({"y", ParamRole::Output, "float32", "", "y"});
     kernel.params.back().shape = {"n + 1"};
     kernel.sizes = {{"n", "[1, 2, 1000, 2047]"}};
@@ -123,7 +124,7 @@ TEST(TellOneMore, DoubtsAnElementMoreThanTheSizeAndKeepsTheBlock) {
     EXPECT_EQ(kernel.doubts[0],
               "An index can equal n, so y is declared with n + 1 elements. If your y has n, the "
               "access is out of bounds: write shape = [\"n\"], and a test shows it.");
-    EXPECT_EQ(kernel.sizes["n"], "[1, 2049]") << body;
+    EXPECT_EQ(kernel.sizes["n"], "[1, 1025, 2047, 2048, 2049, 4096]") << body;
   }
   // Begins of rows have one more than there are rows.
   for (const char* body : {"for (int e = y[i]; e < y[i + 1]; ++e) {}", "if (i >= n) return;",
