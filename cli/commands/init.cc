@@ -248,8 +248,9 @@ void tell_written(const std::vector<std::string>& written, const std::set<std::s
     if (count > kReferencesShown && is_reference(file)) continue;
     session.out << fmt::format("wrote {}\n", file);
   }
-  if (count > kReferencesShown)
+  if (count > kReferencesShown) {
     session.out << fmt::format("wrote {} references in scripts/\n", count);
+  }
 }
 
 void run(InitOptions options, Session& session) {

@@ -144,8 +144,9 @@ Result<std::vector<ReferenceTensor>> decode_tensors(const json& message, const c
     return error(ErrorCode::Compile, "the reference returned {} outputs, the limit is {}",
                  found->size(), kTensorsMax);
   }
-  for (const json& record : *found)
+  for (const json& record : *found) {
     tensors.push_back(GPUEMU_TRY(decode_tensor(record, numbers_left)));
+  }
   return tensors;
 }
 
