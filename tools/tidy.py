@@ -18,6 +18,8 @@ FOLDERS = ("common", "runtime", "kernels", "ops", "judge", "daemon", "bindings",
 LINES_MAX = 500
 # Such a comment cannot be understood without the line above.
 OPENS_WITH_OF = re.compile(r"(?:^|\s)//[/!]?<? ?Of\b")
+# The whole head of a statement whose body stands on the next line. clang-tidy finds the same, but CI runs it on few files.
+HEAD_WITHOUT_BRACE = re.compile(r"\s*(?:\} )?(?:else )?(?:if|for|while) (?:constexpr )?\(.*\)$")
 COLUMNS_MAX = 100  # Applies to string literals, too, which clang-format does not break.
 # A third-party header and the folders that may include it.
 THIRD_PARTY = {
@@ -160,6 +162,7 @@ def check_sources(report):
             lines = path.read_text(errors="replace").splitlines()
             if len(lines) > LINES_MAX and not path.stem.endswith("tables"):
                 report(f"{where}: {len(lines)} lines, the wall is {LINES_MAX}: split it by noun")
+            is_product = top in FOLDERS and path.suffix != ".cu" and not path.stem.endswith("_test")
             if path.suffix == ".h" and lines and not lines[0].startswith("//"):
                 report(f"{where}:1: the first line of a header says what the file is")
             if path.suffix == ".h" and "#pragma once" not in lines:
@@ -168,6 +171,9 @@ def check_sources(report):
                 goes_on = line.lstrip().startswith("//") and lines[number - 2].lstrip().startswith("//")
                 if top in FOLDERS and not goes_on and OPENS_WITH_OF.search(line):
                     report(f"{where}:{number}: a comment begins with 'Of': begin with what it is about")
+                before = lines[number - 2] if number > 1 else ""
+                if is_product and HEAD_WITHOUT_BRACE.match(before) and not line.lstrip().startswith("{"):
+                    report(f"{where}:{number}: a body on its own line needs braces")
                 if len(line) > COLUMNS_MAX and top in FOLDERS:
                     report(f"{where}:{number}: {len(line)} columns, the limit is {COLUMNS_MAX}: break the line")
                 for pattern, folders in THIRD_PARTY.items():

@@ -87,8 +87,9 @@ bool has_tail_check(const ProposedKernel& kernel, const std::string& dim) {
     for (size_t at = find_word(body, name); at != std::string::npos;
          at = find_word(body, name, at + 1)) {
       const std::string clause = clause_around(body, at);
-      if (RE2::PartialMatch(clause, kComparison) || RE2::PartialMatch(clause, argument))
+      if (RE2::PartialMatch(clause, kComparison) || RE2::PartialMatch(clause, argument)) {
         return true;
+      }
     }
     return false;
   });

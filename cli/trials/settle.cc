@@ -83,8 +83,9 @@ class Settlement {
     const std::set<std::string> settled = settle_tails(open, kernel_);
     const std::set<std::string> one_more = tell_one_more(kernel_);
     for (const std::string& dim : open) {
-      if (settled.contains(dim) || one_more.contains(dim) || !allowed.refused.contains(dim))
+      if (settled.contains(dim) || one_more.contains(dim) || !allowed.refused.contains(dim)) {
         continue;
+      }
       Sizes sizes = base;
       sizes[dim] = allowed.refused[dim];
       tell_refused(dim, allowed.refused[dim], trial_.misfit(sizes), kernel_);

@@ -217,8 +217,9 @@ TEST_P(Textures, OfOneRowAreReadByIndex) {
 }
 
 TEST_P(Textures, OfALineAreFiltered) {
-  if (!is_emulator())
+  if (!is_emulator()) {
     GTEST_SKIP() << "CUDA filters arrays only; the emulator filters linear memory too";
+  }
   const std::string ptx = kernel_of("tex.1d.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%t, {%x}];", "f32");
   TextureConfig config;
   config.address = upload(std::vector<float>{0, 10, 20, 30}, "texels");

@@ -96,8 +96,9 @@ int allocate_in_order(Stream stream, size_t bytes, Pool pool, const char* call, 
       code = allocate_memory(place, bytes, MemoryKind::FromPool, call, address, from);
     }
     // Work of other streams must come after the allocation. A pool may lie on another device.
-    if (code == CUDA_SUCCESS)
+    if (code == CUDA_SUCCESS) {
       driver.races.transfer(issued_in, call, {{*address, bytes, Touch::Write}});
+    }
     return code;
   });
 }

@@ -273,14 +273,16 @@ void add_accesses(Operations& all, Accesses accesses) {
       how.init = init;
       how.race = false;
       for (const char* space : {"global.", "generic."}) {
-        if (global && !(small && init && is_store))
+        if (global && !(small && init && is_store)) {
           all.add_whole(family + space + type, access(all.target(), how));
+        }
       }
       how.is_shared = true;
       how.race = races;
       const bool by_handlers = races && all.target() == Target::Avx2;
-      if (!(small && (init || races)) && !by_handlers)
+      if (!(small && (init || races)) && !by_handlers) {
         all.add_whole(family + "shared." + type, access(all.target(), how));
+      }
     }
   };
   add("u8", {.element = 1});
