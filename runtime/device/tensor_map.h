@@ -12,8 +12,8 @@ inline constexpr uint32_t kTensorRankMax = 5;
 enum class TensorMapKind : uint8_t { Tiled, Im2col, Im2colWide };
 /// The values of CUtensorMapInterleave and CUtensorMapSwizzle. Swizzles beyond kSwizzle128 are for
 /// sm_100.
-enum TensorInterleave : uint8_t { kNoInterleave, k16Bytes, k32Bytes };
-enum TensorSwizzle : uint8_t { kNoSwizzle, kSwizzle32, kSwizzle64, kSwizzle128 };
+inline constexpr uint8_t kNoInterleave = 0, k16Bytes = 1, k32Bytes = 2;
+inline constexpr uint8_t kNoSwizzle = 0, kSwizzle128 = 3;
 /// CUtensorMapFloatOOBfill: elements outside the tensor read as NaN instead of zero.
 inline constexpr uint8_t kFillNan = 1;
 
