@@ -40,9 +40,14 @@ void add_relative(double absolute, double difference, double reference, Scan& sc
   if (!std::isnan(against)) scan.max_rel_diff = std::max(scan.max_rel_diff, against);
 }
 
-/// Adds all but its absolute error to the cells, and returns that.
-double add_element(const BlockRun& run, size_t index, double output, double reference, double bound,
-                   Scan& scan) {
+struct Element {
+  size_t index;
+  double output, reference, bound;
+};
+
+/// Adds an element to the scan, except to its cells, and returns its absolute error for those.
+double add_element(const BlockRun& run, const Element& element, Scan& scan) {
+  const auto& [index, output, reference, bound] = element;
   add_fault(run.judge.with_bound(output, reference, bound), index, scan);
   const double difference = std::fabs(output - reference);
   const double absolute = std::isfinite(difference) ? difference : kInfinity;
@@ -67,7 +72,7 @@ void slow_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
   decode(run.judge.comparison().reference, first, {reference.data(), count});
   run.judge.bound().fill(first, {reference.data(), count}, {bound.data(), count});
   for (size_t i = 0; i < count; ++i) {
-    error[i] = add_element(run, first + i, output[i], reference[i], bound[i], scan);
+    error[i] = add_element(run, {first + i, output[i], reference[i], bound[i]}, scan);
   }
   scan.errors.add_all(run.cells, {error.data(), count});
   scan.count += count;

@@ -199,9 +199,9 @@ gpuemu::Status gpuemu_context::Operands::check(const gpuemu::OpCall& call) {
   using gpuemu::opcall::extent;
   if (gpuemu::opcall::is_in_memory(context_, call)) return gpuemu::ok_status();
   const gpuemu::OpKind& op = *call.op;
-  for (const auto& [operands, tensors] :
+  for (const auto& [declared, tensors] :
        {std::pair(&op.inputs, call.inputs), std::pair(&op.outputs, call.outputs)}) {
-    const gpuemu::Status inside = gpuemu::opcall::check_memory(context_, *operands, tensors);
+    const gpuemu::Status inside = gpuemu::opcall::check_memory(context_, *declared, tensors);
     if (!inside) return inside.error().with_context(op.name);
   }
   for (size_t i = 0; i < call.outputs.size() && i < op.outputs.size(); ++i) {

@@ -37,6 +37,7 @@ int NVTX_API on_pop() {
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-identifier-naming): NVTX looks for this name.
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(
     NvtxGetExportTableFunc_t export_table) {
   const auto* callbacks =
