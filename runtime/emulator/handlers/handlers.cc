@@ -30,6 +30,7 @@ Table table_of(std::initializer_list<AddRows> units) {
   void add_halves(Table& table);                                                      \
   void add_converts(Table& table);                                                    \
   void add_accesses(Table& table);                                                    \
+  TileFunctions tiles();                                                              \
   const Table& table() {                                                              \
     static const Table kTable =                                                       \
         table_of({add_integers, add_floats, add_halves, add_converts, add_accesses}); \
@@ -61,10 +62,10 @@ bool has_avx512() {
 
 std::span<const InstructionSet> instruction_sets() {
   static constexpr InstructionSet kSets[] = {
-      {"portable", "portable", "x86-64", has_portable, portable::table},
+      {"portable", "portable", "x86-64", has_portable, portable::table, portable::tiles},
 #ifndef GPUEMU_PORTABLE_ONLY
-      {"avx2", "AVX2", "AVX2, FMA and F16C", has_avx2, avx2::table},
-      {"avx512", "AVX-512", "AVX-512 F, BW, DQ and VL", has_avx512, avx512::table},
+      {"avx2", "AVX2", "AVX2, FMA and F16C", has_avx2, avx2::table, avx2::tiles},
+      {"avx512", "AVX-512", "AVX-512 F, BW, DQ and VL", has_avx512, avx512::table, avx512::tiles},
 #endif
   };
   return kSets;
@@ -112,6 +113,10 @@ Status check_instruction_set() {
   return ok_status();
 }
 const Table& handlers() { return chosen_or_best().table(); }
+const TileFunctions& tile_functions() {
+  static const TileFunctions kFunctions = chosen_or_best().tiles();
+  return kFunctions;
+}
 const char* handlers_name() { return chosen_or_best().title; }
 
 }  // namespace gpuemu::emulator

@@ -11,6 +11,7 @@
 
 #include "common/base/result.h"
 #include "runtime/emulator/code/step.h"
+#include "runtime/emulator/numerics/dot_tile.h"
 
 namespace gpuemu::emulator {
 
@@ -37,6 +38,7 @@ struct InstructionSet {
   const char* needs;
   bool (*available)();  ///< Returns whether this processor supports it.
   const Table& (*table)();
+  TileFunctions (*tiles)();
 };
 /// Ordered from the slowest to the fastest.
 std::span<const InstructionSet> instruction_sets();
@@ -44,6 +46,8 @@ std::span<const InstructionSet> instruction_sets();
 /// Returns the table for the best instruction set of this processor, or for the one that the
 /// environment names. Built at the first call. Thread-safe.
 const Table& handlers();
+/// Returns those of the same instruction set.
+const TileFunctions& tile_functions();
 /// Returns "AVX-512", "AVX2" or "portable".
 const char* handlers_name();
 /// Environment variable with the value "portable", "avx2" or "avx512", for tests and comparisons.

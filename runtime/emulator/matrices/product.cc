@@ -4,6 +4,7 @@
 #include <bit>
 #include <span>
 
+#include "runtime/emulator/matrices/tile_product.h"
 #include "runtime/emulator/numerics/dot.h"
 #include "runtime/emulator/numerics/narrow.h"
 
@@ -121,13 +122,8 @@ Factors columns_of(Matrix& b, const TensorOperand& operand) {
   return out;
 }
 
-DotUnit unit_of(TensorKind kind) {
-  return kind == TensorKind::Mma    ? DotUnit::Mma
-         : kind == TensorKind::Wmma ? DotUnit::Wmma
-                                    : DotUnit::Wgmma;
-}
-
 void multiply_floats(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm) {
+  if (multiply_tiles(matrices, a, b, c, sm)) return;
   const DotModel model = dot_model(sm, matrices.a.type, unit_of(matrices.kind));
   const Factors rows = rows_of(a, matrices.a, matrices.negate), columns = columns_of(b, matrices.b);
   const bool from_half = matrices.c.type == Type::F16, to_half = matrices.d.type == Type::F16;
@@ -173,6 +169,12 @@ void multiply_fp8(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, i
   }
 }
 }  // namespace
+
+DotUnit unit_of(TensorKind kind) {
+  return kind == TensorKind::Mma    ? DotUnit::Mma
+         : kind == TensorKind::Wmma ? DotUnit::Wmma
+                                    : DotUnit::Wgmma;
+}
 
 uint32_t element_bits(Type type) {
   if (type == Type::B1) return 1;

@@ -6,6 +6,7 @@
 
 #include "runtime/emulator/code/matrix_step.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/numerics/dot.h"
 
 namespace gpuemu::emulator::steps {
 
@@ -45,6 +46,8 @@ Matrix gather(Warp& warp, const TensorOperand& operand, uint32_t quad = 0);
 /// Writes the matrix to the running lanes.
 void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t quad = 0);
 
+/// Returns the unit of the chip that executes instructions of `kind`.
+DotUnit unit_of(TensorKind kind);
 /// Computes a * b + c into `c`, with elements of the type of d.
 void multiply(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm);
 
