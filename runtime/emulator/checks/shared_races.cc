@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/checks/piece_notes.h"
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/program/program.h"
@@ -350,6 +351,27 @@ void order_before(Warp& warp, const ptx::Instruction& instruction) {
   warp.ordering.fenced = false;
   warp.block->next_epoch();
 }
+
+/// Records accesses of whole 16-byte pieces; false: nothing was recorded, and the words must be
+/// looked at one by one.
+bool note_pieces(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
+                 Access access, uint32_t lanes) {
+  constexpr uint32_t kPieceBytes = 16;
+  if (access == Access::Atomic || bytes % kPieceBytes != 0) return false;
+  Block& block = *warp.block;
+  const LaneClock& clock = warp.ordering.clock;
+  const PieceAccess pieces{.address = address,
+                           .lanes = lanes,
+                           .words = bytes / 4,
+                           .self = block.shared.epoch << kWarpBits | (warp.index + 1),
+                           .own_bit = uint32_t{1} << warp.index,
+                           .event = clock.now(),
+                           .ordered = clock.ordered(),
+                           .read_ordered = clock.read_ordered(),
+                           .site = step.cache()};
+  return access == Access::Load ? note_piece_loads(block.shared.races, pieces)
+                                : note_piece_stores(block.shared.races, pieces);
+}
 }  // namespace
 
 void note_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
@@ -362,6 +384,10 @@ void note_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t
     block.shared.volatile_races.resize(block.shared.races.words(), block.shared.bytes.data());
   }
   if (plain && access == Access::Store) check_clashes(warp, step, address, lanes, true);
+  if (plain && (same_value & lanes) == 0 &&
+      note_pieces(warp, step, address, bytes, access, lanes)) {
+    return;
+  }
   RaceHistory& history = plain ? block.shared.races : block.shared.volatile_races;
   SharedRace race(warp, step, access, !plain);
   using Phase = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);

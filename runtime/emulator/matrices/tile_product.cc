@@ -130,9 +130,10 @@ class Part {
         tile_->c[j][i] = from_half ? float_from_half(bits) : bits;
       }
     }
-    if (!functions.split_a(*tile_, of_.a.type) || !functions.split_b(*tile_, of_.b.type))
-      return false;
-    if (!(from_half && to_half ? functions.sum_halves : functions.sum)(*tile_, model)) return false;
+    const bool exact =
+        functions.split_a(*tile_, of_.a.type) && functions.split_b(*tile_, of_.b.type);
+    const auto sum = from_half && to_half ? functions.sum_halves : functions.sum;
+    if (!exact || !sum(*tile_, model)) return false;
     for (uint32_t j = 0; j < tile_->columns; ++j) {
       for (uint32_t i = 0; i < rows_; ++i) {
         out.at(row + i, column + j) = to_half ? half_from_float(tile_->c[j][i]) : tile_->c[j][i];

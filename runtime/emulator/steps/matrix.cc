@@ -1,7 +1,10 @@
 // ldmatrix: eight rows of a matrix from shared memory to the registers of a warp.
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <vector>
+
+#include <emmintrin.h>
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
@@ -13,11 +16,24 @@ namespace gpuemu::emulator::steps {
 namespace {
 constexpr uint32_t kRows = 8, kRowBytes = 16, kCellBytes = 2;
 
+bool all_defined(const std::vector<uint8_t>& defined, const uint64_t* address, uint32_t lanes,
+                 uint32_t rows) {
+  for (uint32_t row = 0; row < rows; ++row) {
+    if ((lanes >> row & 1) == 0) return false;
+    const auto* at = reinterpret_cast<const __m128i*>(defined.data() + address[row]);
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(at), _mm_setzero_si128())) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /// Records lanes that receive a pair of undefined cells. `address` and `lanes` are those of the
 /// rows.
 void note_undefined_rows(Warp& warp, const Step& step, const AccessOperands& access,
                          const uint64_t* address, uint32_t lanes) {
   const std::vector<uint8_t>& defined = warp.block->shared.defined;
+  if (all_defined(defined, address, lanes, access.count * kRows)) return;
   for (uint32_t matrix = 0; matrix < access.count; ++matrix) {
     uint32_t undefined = 0;
     uint64_t offset[kLanes] = {};
@@ -35,6 +51,31 @@ void note_undefined_rows(Warp& warp, const Step& step, const AccessOperands& acc
     }
     if (undefined != 0) note_undefined_shared(warp, step, matrix, undefined, offset);
   }
+}
+
+/// Rows of eight cells; four lanes hold two of them each.
+struct Cells {
+  __m128i rows[kRows] = {};
+};
+Cells transposed(const Cells& cells) {
+  const auto& rows = cells.rows;
+  __m128i pairs[kRows], fours[kRows];
+  Cells out;
+  for (uint32_t i = 0; i < kRows / 2; ++i) {
+    pairs[i] = _mm_unpacklo_epi16(rows[2 * i], rows[2 * i + 1]);
+    pairs[i + 4] = _mm_unpackhi_epi16(rows[2 * i], rows[2 * i + 1]);
+  }
+  for (uint32_t half = 0; half < kRows; half += 4) {
+    for (uint32_t i = 0; i < 2; ++i) {
+      fours[half + i] = _mm_unpacklo_epi32(pairs[half + 2 * i], pairs[half + 2 * i + 1]);
+      fours[half + i + 2] = _mm_unpackhi_epi32(pairs[half + 2 * i], pairs[half + 2 * i + 1]);
+    }
+    for (uint32_t i = 0; i < 2; ++i) {
+      out.rows[half + 2 * i] = _mm_unpacklo_epi64(fours[half + 2 * i], fours[half + 2 * i + 1]);
+      out.rows[half + 2 * i + 1] = _mm_unpackhi_epi64(fours[half + 2 * i], fours[half + 2 * i + 1]);
+    }
+  }
+  return out;
 }
 }  // namespace
 
@@ -58,20 +99,22 @@ void load_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
   warp.meet_lanes(kNone);  // .sync: the rows have been read for all lanes.
   warp.masks.running = all;
   for (uint32_t matrix = 0; matrix < access.count; ++matrix) {
-    uint16_t cells[kRows][kRows] = {};
+    Cells cells;
     for (uint32_t row = 0; row < kRows; ++row) {
-      if ((lanes >> (matrix * kRows + row) & 1) != 0) {
-        std::memcpy(cells[row], warp.block->shared.bytes.data() + address[matrix * kRows + row],
-                    kRowBytes);
-      }
+      if ((lanes >> (matrix * kRows + row) & 1) == 0) continue;
+      const std::byte* from = warp.block->shared.bytes.data() + address[matrix * kRows + row];
+      cells.rows[row] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     }
+    if (access.is_transposed) cells = transposed(cells);
     uint32_t* out = warp.u32(warp.function.lists[access.list + matrix]);
-    for (uint32_t lane = 0; lane < kLanes; ++lane) {
-      if ((all >> lane & 1) == 0) continue;
-      const uint32_t row = lane / 4, column = lane % 4 * 2;
-      const uint32_t low = access.is_transposed ? cells[column][row] : cells[row][column];
-      const uint32_t high = access.is_transposed ? cells[column + 1][row] : cells[row][column + 1];
-      out[lane] = high << 16 | low;
+    if (all == kNone) {
+      std::memcpy(out, &cells, sizeof(cells));
+      continue;
+    }
+    std::array<uint32_t, kLanes> words;
+    std::memcpy(words.data(), &cells, sizeof(cells));
+    for (uint32_t left = all; left != 0; left &= left - 1) {
+      out[std::countr_zero(left)] = words[std::countr_zero(left)];
     }
   }
 }
