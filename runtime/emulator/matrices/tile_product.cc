@@ -1,6 +1,7 @@
 #include "runtime/emulator/matrices/tile_product.h"
 
 #include <algorithm>
+#include <cstring>
 #include <memory>
 
 #include <emmintrin.h>
@@ -190,30 +191,107 @@ bool multiply_tiles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c,
   return true;
 }
 
-bool multiply_fragments(Warp& warp, const TensorStep& matrices) {
-  const TensorOperand &a = matrices.a, &b = matrices.b, &d = matrices.d;
-  if (matrices.kind != TensorKind::Mma || d.of_quads || d.rows != kTileRows ||
-      d.type != Type::F32 || matrices.c.type != Type::F32 || warp.masks.running != kNone) {
-    return false;
-  }
-  if (a.type != Type::F16 && a.type != Type::BF16 && a.type != Type::TF32) return false;
-  Tile tile;
-  tile.depth = a.columns;
-  tile.columns = d.columns;
-  take_a(warp, a, tile);
-  take_b(warp, b, tile);
-  for (uint32_t reg = 0; reg < matrices.c.registers.size(); ++reg) {
-    turn_from_lanes(warp.u32(matrices.c.registers[reg]),
+namespace {
+void take_sums(Warp& warp, const TensorOperand& c, Tile& tile) {
+  for (uint32_t reg = 0; reg < c.registers.size(); ++reg) {
+    turn_from_lanes(warp.u32(c.registers[reg]),
                     [&](uint32_t within) { return sums_of(tile, reg, within); });
   }
-  const TileFunctions& functions = tile_functions();
-  if (!functions.split_a(tile, a.type) || !functions.split_b(tile, b.type)) return false;
-  if (!functions.sum(tile, dot_model(warp.launch->inputs.sm, a.type, DotUnit::Mma))) return false;
+}
+void give_sums(Warp& warp, const TensorOperand& d, Tile& tile) {
   for (uint32_t reg = 0; reg < d.registers.size(); ++reg) {
     turn_to_lanes(warp.u32(d.registers[reg]),
                   [&](uint32_t within) { return sums_of(tile, reg, within); });
   }
+}
+/// Multiplies the factors that the tile holds; writes nothing unless all is exact.
+bool multiply_tile(Warp& warp, const TensorStep& matrices, Tile& tile) {
+  const TileFunctions& functions = tile_functions();
+  if (!functions.split_a(tile, matrices.a.type) || !functions.split_b(tile, matrices.b.type)) {
+    return false;
+  }
+  const DotModel model = dot_model(warp.launch->inputs.sm, matrices.a.type, unit_of(matrices.kind));
+  if (!functions.sum(tile, model)) return false;
+  give_sums(warp, matrices.d, tile);
   return true;
+}
+
+/// Returns the four words of a chunk whose elements are a pair with those of the next line, for the
+/// first or the last four rows.
+__m128i paired(const Chunks& from, uint32_t line, uint32_t chunk, uint32_t half) {
+  const auto at = [&](uint32_t of) {
+    const auto* bytes = from.all[of * from.per_line + chunk].data();
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+  };
+  const __m128i first = at(line), second = at(line + 1);
+  return half == 0 ? _mm_unpacklo_epi16(first, second) : _mm_unpackhi_epi16(first, second);
+}
+/// Calls `put` with the index along M or N, the pair and its word.
+template <typename Put>
+void each_word(const Chunks& from, const Put& put) {
+  for (uint32_t line = 0; line < from.lines; line += from.by_row ? 1 : 2) {
+    for (uint32_t chunk = 0; chunk < from.per_line; ++chunk) {
+      uint32_t words[kQuad * 2];
+      if (from.by_row) {
+        std::memcpy(words, from.all[line * from.per_line + chunk].data(), Chunks::kBytes);
+        for (uint32_t i = 0; i < kQuad; ++i) put(line, chunk * kQuad + i, words[i]);
+        continue;
+      }
+      for (uint32_t half = 0; half < 2; ++half) {
+        _mm_storeu_si128(vector_at(words + half * kQuad), paired(from, line, chunk, half));
+      }
+      for (uint32_t i = 0; i < kQuad * 2; ++i) put(chunk * kQuad * 2 + i, line / 2, words[i]);
+    }
+  }
+}
+bool is_half(Type type) { return type == Type::F16 || type == Type::BF16; }
+}  // namespace
+
+bool multiply_fragments(Warp& warp, const TensorStep& matrices) {
+  const TensorOperand &a = matrices.a, &d = matrices.d;
+  if (matrices.kind != TensorKind::Mma || d.of_quads || d.rows != kTileRows ||
+      d.type != Type::F32 || matrices.c.type != Type::F32 || warp.masks.running != kNone) {
+    return false;
+  }
+  if (!is_half(a.type) && !is_wide(a.type)) return false;
+  Tile tile;
+  tile.depth = a.columns;
+  tile.columns = d.columns;
+  take_a(warp, a, tile);
+  take_b(warp, matrices.b, tile);
+  take_sums(warp, matrices.c, tile);
+  return multiply_tile(warp, matrices, tile);
+}
+
+bool multiply_group_tiles(Warp& warp, const TensorStep& matrices, const Chunks* a, const Chunks& b,
+                          bool adds) {
+  if (!is_half(matrices.a.type) || !is_half(matrices.b.type) || matrices.d.type != Type::F32 ||
+      warp.masks.running != kNone) {
+    return false;
+  }
+  Tile tile;
+  tile.depth = matrices.a.columns;
+  tile.columns = matrices.d.columns;
+  const uint32_t pairs = tile.depth / 2;
+  if (a == nullptr) {
+    take_a(warp, matrices.a, tile);
+  } else {
+    each_word(*a, [&](uint32_t row, uint32_t pair, uint32_t word) {
+      tile.a.words[0][pair * kTileRows + row] = word;
+    });
+  }
+  if (matrices.negate) {
+    for (uint32_t at = 0; at < pairs * kTileRows; ++at) tile.a.words[0][at] ^= 0x80008000;
+  }
+  each_word(b, [&](uint32_t column, uint32_t pair, uint32_t word) {
+    tile.b.words[0][column * pairs + pair] = word;
+  });
+  if (adds) {
+    take_sums(warp, matrices.d, tile);
+  } else {
+    std::fill_n(tile.c[0].data(), size_t{tile.columns} * kTileRows, uint32_t{0});
+  }
+  return multiply_tile(warp, matrices, tile);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -1,6 +1,11 @@
 // Products of matrices by vectors (runtime/emulator/numerics/dot_tile.h).
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "runtime/emulator/matrices/product.h"
 
 namespace gpuemu::emulator::steps {
@@ -12,5 +17,19 @@ bool multiply_tiles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c,
 /// Computes mma.sync with 16 rows and sums in f32 from registers to registers. Returns false, with
 /// nothing written, if it is another product or as above.
 bool multiply_fragments(Warp& warp, const TensorStep& matrices);
+
+/// A factor in shared memory, read in chunks of 16 bytes, line after line: rows along M or N if K
+/// is contiguous in a chunk, else rows along K.
+struct Chunks {
+  static constexpr uint32_t kBytes = 16;
+  using Chunk = std::array<std::byte, kBytes>;
+  std::vector<Chunk> all;
+  uint32_t lines = 0, per_line = 0;
+  bool by_row = true;
+};
+/// Computes the rows of one warp of wgmma with factors of 16 bits and sums in f32. `a` is null if
+/// registers hold it; without `adds` C is zero. Returns false as above.
+bool multiply_group_tiles(Warp& warp, const TensorStep& matrices, const Chunks* a, const Chunks& b,
+                          bool adds);
 
 }  // namespace gpuemu::emulator::steps

@@ -10,7 +10,7 @@
 
 namespace gpuemu::emulator {
 
-inline constexpr uint32_t kTileRows = 16, kTileColumns = 32, kTileDepth = 32;
+inline constexpr uint32_t kTileRows = 16, kTileColumns = 256, kTileDepth = 32;
 
 /// One factor of a tile. Two elements that follow one another along K are a pair.
 template <uint32_t kPairs>

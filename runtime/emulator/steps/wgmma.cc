@@ -5,11 +5,14 @@
 #include <bit>
 #include <cstring>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/tile_product.h"
 #include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/counting.h"
 #include "runtime/emulator/steps/steps.h"
@@ -18,7 +21,7 @@ namespace gpuemu::emulator::steps {
 namespace {
 using ptx::Type;
 
-constexpr uint32_t kChunkBytes = 16, kGroupWarps = 4, kTileRows = 16;
+constexpr uint32_t kChunkBytes = Chunks::kBytes, kGroupWarps = 4, kWarpRows = 16;
 
 /// A decoded matrix descriptor; all members are in bytes.
 struct Descriptor {
@@ -63,7 +66,7 @@ struct ChunkReader {
   const Step& step;
   uint64_t address[kLanes] = {};
   uint32_t used = 0;
-  std::vector<std::array<std::byte, kChunkBytes>> chunks = {};
+  std::vector<Chunks::Chunk> chunks = {};
   std::optional<PieceCounter> pieces = {};
 
   void add(uint32_t at) {
@@ -90,15 +93,14 @@ struct ChunkReader {
   }
 };
 
-uint32_t element_of(const std::array<std::byte, kChunkBytes>& chunk, uint32_t index,
-                    uint32_t bits) {
+uint32_t element_of(const Chunks::Chunk& chunk, uint32_t index, uint32_t bits) {
   uint32_t value = 0;
   std::memcpy(&value, chunk.data() + size_t{index} * bits / 8, bits / 8);
   return value;
 }
 
 /// Reads rows [first, first + rows) of the matrix that the descriptor describes.
-Matrix read_shared(Warp& warp, const Step& step, uint64_t descriptor, const Layout& layout,
+Chunks read_shared(Warp& warp, const Step& step, uint64_t descriptor, const Layout& layout,
                    uint32_t first) {
   const Descriptor from(descriptor);
   const uint32_t per_chunk = kChunkBytes * 8 / layout.bits;
@@ -107,6 +109,7 @@ Matrix read_shared(Warp& warp, const Step& step, uint64_t descriptor, const Layo
   const uint32_t line_from = layout.by_row ? first : 0;
   const uint32_t chunk_from = layout.by_row ? 0 : first / per_chunk;
   ChunkReader reader{warp, step};
+  reader.chunks.reserve(size_t{lines} * chunks);
   if (warp.block->counters != nullptr) {
     reader.pieces.emplace(warp, step, ptx::Space::Shared, kChunkBytes);
   }
@@ -116,11 +119,16 @@ Matrix read_shared(Warp& warp, const Step& step, uint64_t descriptor, const Layo
     }
   }
   reader.flush();
+  return {std::move(reader.chunks), lines, chunks, layout.by_row};
+}
+
+Matrix matrix_of(const Chunks& from, const Layout& layout) {
+  const uint32_t per_chunk = kChunkBytes * 8 / layout.bits;
   Matrix out(layout.rows, layout.depth);
-  for (uint32_t line = 0; line < lines; ++line) {
-    for (uint32_t at = 0; at < chunks * per_chunk; ++at) {
+  for (uint32_t line = 0; line < from.lines; ++line) {
+    for (uint32_t at = 0; at < from.per_line * per_chunk; ++at) {
       const uint32_t value =
-          element_of(reader.chunks[line * chunks + at / per_chunk], at % per_chunk, layout.bits);
+          element_of(from.all[line * from.per_line + at / per_chunk], at % per_chunk, layout.bits);
       (layout.by_row ? out.at(line, at) : out.at(at, line)) = value;
     }
   }
@@ -144,18 +152,20 @@ void multiply_group(Warp& warp, const Step& step, const FragmentOperands& produc
   const TensorStep& matrices = warp.code().tensors[product.matrices];
   const uint32_t lane = static_cast<uint32_t>(std::countr_zero(warp.masks.running));
   const uint32_t bits = element_bits(matrices.a.type);
-  Matrix a = matrices.a.registers.empty()
-                 ? read_shared(warp, step, warp.u64(step.src[0])[lane],
-                               {matrices.a.rows, matrices.a.columns, bits, !matrices.a.transposed},
-                               warp.index % kGroupWarps * kTileRows)
-                 : gather(warp, matrices.a);
-  Matrix columns =
-      read_shared(warp, step, warp.u64(step.src[1])[lane],
-                  {matrices.b.columns, matrices.b.rows, bits, !matrices.b.transposed}, 0);
+  const Layout a_layout{matrices.a.rows, matrices.a.columns, bits, !matrices.a.transposed},
+      b_layout{matrices.b.columns, matrices.b.rows, bits, !matrices.b.transposed};
+  std::optional<Chunks> a_chunks;
+  if (matrices.a.registers.empty()) {
+    a_chunks = read_shared(warp, step, warp.u64(step.src[0])[lane], a_layout,
+                           warp.index % kGroupWarps * kWarpRows);
+  }
+  const Chunks b_chunks = read_shared(warp, step, warp.u64(step.src[1])[lane], b_layout, 0);
+  const bool adds = (warp.pred(step.src[2]) >> lane & 1) != 0;
+  if (multiply_group_tiles(warp, matrices, a_chunks ? &*a_chunks : nullptr, b_chunks, adds)) return;
+  Matrix a = a_chunks ? matrix_of(*a_chunks, a_layout) : gather(warp, matrices.a);
+  Matrix columns = matrix_of(b_chunks, b_layout);
   Matrix b = transposed(columns);
-  Matrix c = (warp.pred(step.src[2]) >> lane & 1) != 0
-                 ? gather(warp, matrices.d)
-                 : Matrix(matrices.d.rows, matrices.d.columns);
+  Matrix c = adds ? gather(warp, matrices.d) : Matrix(matrices.d.rows, matrices.d.columns);
   multiply(matrices, a, b, c, warp.launch->inputs.sm);
   scatter(warp, matrices.d, c);
 }
