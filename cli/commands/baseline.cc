@@ -9,6 +9,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/diff.h"
 #include "common/base/files.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -81,8 +82,7 @@ void save(const BaselineOptions& options, Session& session) {
     session.out << fmt::format(
         "not in it: {} of other files that were linted ({}); `gpuemu baseline save {} --linted` "
         "keeps them too\n",
-        linted->size() == 1 ? "1 kernel" : fmt::format("{} kernels", linted->size()),
-        some_of(*linted), options.tag);
+        counted(linted->size(), "kernel"), some_of(*linted), options.tag);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "cli/report/fault_list.h"
 #include "cli/report/text.h"
 #include "common/base/service_limits.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -29,7 +30,7 @@ void delete_failures(const FailuresOptions& options, Session& session) {
   const auto reply = session.answer(DeleteFailuresRequest{options.seed, options.op, options.all});
   if (!reply || session.json()) return;
   const uint64_t count = std::get<FailuresDeletedReply>(*reply).count;
-  session.out << fmt::format("deleted {} failure{}\n", count, count == 1 ? "" : "s");
+  session.out << fmt::format("deleted {}\n", counted(count, "failure"));
 }
 
 void run(const FailuresOptions& options, Session& session) {

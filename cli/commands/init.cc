@@ -147,11 +147,9 @@ void tell_python(const FoundFiles& found, Session& session) {
     std::set<std::string> files;
     for (const PythonKernel& kernel : *kernels) files.insert(kernel.file);
     session.out << fmt::format(
-        "found {} kernel{} of {} in {} file{}: check_kernels.py lists them, and calls an example "
-        "until "
-        "you call yours\n",
-        kernels->size(), kernels->size() == 1 ? "" : "s", name, files.size(),
-        files.size() == 1 ? "" : "s");
+        "found {} of {} in {}: check_kernels.py lists them, and calls an example until you call "
+        "yours\n",
+        counted(kernels->size(), "kernel"), name, counted(files.size(), "file"));
   }
 }
 
@@ -235,9 +233,9 @@ void tell(const SourceKernels& found, Session& session) {
   }
   const size_t all = found.kernels.size() + found.left_out.size();
   if (all == 0) return;
-  session.out << fmt::format(
-      "found {} kernel{}: {} tried on the emulator, {} guessed, {} left out\n", all,
-      all == 1 ? "" : "s", found.kernels.size() - guesses, guesses, found.left_out.size());
+  session.out << fmt::format("found {}: {} tried on the emulator, {} guessed, {} left out\n",
+                             counted(all, "kernel"), found.kernels.size() - guesses, guesses,
+                             found.left_out.size());
 }
 
 void tell_written(const std::vector<std::string>& written, const std::set<std::string>& references,

@@ -8,6 +8,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/python_text.h"
 #include "cli/session/job.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -52,8 +53,7 @@ void run(MinimizeOptions& options, Session& session) {
     session.print_json(result->json);
   } else {
     const MinimizeResultReply& minimized = result->reply;
-    session.out << fmt::format("minimized in {} trial{}:{} ->{}\n", minimized.trials,
-                               minimized.trials == 1 ? "" : "s",
+    session.out << fmt::format("minimized in {}:{} ->{}\n", counted(minimized.trials, "trial"),
                                sizes_text(minimized.original_dims, minimized.original_shape),
                                sizes_text(minimized.minimized_dims, minimized.minimized_shape));
     for (const std::string& change : minimized.simplified) session.out << "    " << change << '\n';

@@ -17,6 +17,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/suppressions.h"
 #include "common/base/files.h"
+#include "common/base/text.h"
 #include "runtime/fidelity/fidelity_report.h"
 #include "runtime/run_record/run_lines.h"
 #include "runtime/run_record/run_trace.h"
@@ -86,8 +87,8 @@ std::string report_text(const RunRecords& records, const std::vector<Suppression
     if (!one.suppressed) text += text_of(one) + "\n";
   }
   for (const RunUnsupported& one : records.unsupported) {
-    text += fmt::format("gpuemu: {} is not supported; it was called {} {}\n", one.call, one.count,
-                        one.count == 1 ? "time" : "times");
+    text += fmt::format("gpuemu: {} is not supported; it was called {}\n", one.call,
+                        counted(one.count, "time"));
   }
   for (const Suppression& one : entries) {
     if (one.matched != 0) continue;

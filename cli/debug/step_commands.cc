@@ -8,6 +8,7 @@
 #include "cli/debug/outputs.h"
 #include "cli/debug/stopped.h"
 #include "common/base/limits.h"
+#include "common/base/text.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu::cli {
@@ -110,9 +111,9 @@ Status do_break(DebugContext& context, const Words& words) {
   made.places = GPUEMU_TRY(find_places(context.stepping->program(), made.spec, launch.entry));
   made.number = context.stepping->next_number();
   const DebugInstruction& first = context.stepping->instruction(made.places.front());
-  context.out << fmt::format("breakpoint {}: {}, {} place{}, the first at {}: {}\n", made.number,
-                             text_of(made.spec), made.places.size(),
-                             made.places.size() == 1 ? "" : "s", place_text(first), first.text);
+  context.out << fmt::format("breakpoint {}: {}, {}, the first at {}: {}\n", made.number,
+                             text_of(made.spec), counted(made.places.size(), "place"),
+                             place_text(first), first.text);
   context.stepping->breakpoints().push_back(std::move(made));
   return ok_status();
 }

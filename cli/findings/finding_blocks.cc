@@ -8,6 +8,7 @@
 #include "cli/findings/finding_groups.h"
 #include "cli/findings/one_line.h"
 #include "cli/findings/source_excerpt.h"
+#include "common/base/text.h"
 #include "common/protocol/findings.h"
 
 namespace gpuemu::cli {
@@ -134,8 +135,8 @@ std::string block_of(const FindingGroup& group, const OpFailures& op, const Bloc
 std::string consequences_text(const std::vector<const FindingGroup*>& groups, size_t columns) {
   std::string kinds;
   for (const FindingGroup* group : groups) {
-    kinds += fmt::format("{}{} ({} {})", kinds.empty() ? "" : ", ", name_of(group->finding->kind),
-                         group->cases, group->cases == 1 ? "case" : "cases");
+    kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", name_of(group->finding->kind),
+                         counted(group->cases, "case"));
   }
   return wrapped(
       "note: ", "the same cases also have " + kinds + ", which the above can cause; fix it first",

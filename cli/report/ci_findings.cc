@@ -8,6 +8,7 @@
 
 #include "cli/findings/finding_blocks.h"
 #include "cli/findings/one_line.h"
+#include "common/base/text.h"
 #include "common/protocol/names.h"
 
 namespace gpuemu::cli {
@@ -58,8 +59,8 @@ void add_findings(const CiRunSummary& summary, const std::string& op, std::vecto
   std::vector<std::string> consequences;
   for (const FindingGroup& group : group_findings(failures)) {
     if (group.is_consequence) {
-      consequences.push_back(fmt::format("{} ({} {})", name_of(group.finding->kind), group.cases,
-                                         group.cases == 1 ? "case" : "cases"));
+      consequences.push_back(
+          fmt::format("{} ({})", name_of(group.finding->kind), counted(group.cases, "case")));
     } else {
       all.push_back({op, group, cases, failures.size() >= failed, {}, drawn_case(group, failures)});
     }
@@ -83,8 +84,8 @@ std::vector<CiFinding> ci_findings(const CiRunSummary& summary) {
 }
 
 std::string cases_text(const CiFinding& finding) {
-  return fmt::format("{}{} of {} {}", finding.all_listed ? "" : "at least ", finding.group.cases,
-                     finding.cases, finding.cases == 1 ? "case" : "cases");
+  return fmt::format("{}{} of {}", finding.all_listed ? "" : "at least ", finding.group.cases,
+                     counted(finding.cases, "case"));
 }
 
 ValidationFailure diagnosed(const CiFinding& finding) {

@@ -15,6 +15,7 @@
 #include "cli/report/html_maps.h"
 #include "cli/report/html_plots.h"
 #include "cli/report/text.h"
+#include "common/base/text.h"
 #include "common/protocol/findings.h"
 
 namespace gpuemu::cli {
@@ -119,9 +120,8 @@ LineNotes notes_of(const Page& page, const CiFinding& finding) {
   for (const CiFinding& other : page.findings) {
     const SourceSpot spot = spot_of(other);
     if (other.op_name != finding.op_name || spot.file != file) continue;
-    notes[spot.line].push_back(fmt::format("{}: {} {}", name_of(other.group.finding->kind),
-                                           other.group.cases,
-                                           other.group.cases == 1 ? "case" : "cases"));
+    notes[spot.line].push_back(fmt::format("{}: {}", name_of(other.group.finding->kind),
+                                           counted(other.group.cases, "case")));
   }
   return notes;
 }
@@ -249,8 +249,7 @@ std::string findings_sections(const CiRunSummary& summary, const CasePictures& p
   if (page.findings.empty()) return "";
   for (const CoveredLine& line : summary.coverage) page.hits[{line.file, line.line}] = line.hits;
   const size_t shown = std::min(page.findings.size(), kFindingsMax);
-  std::string html = fmt::format("<h2>{} {}</h2>\n", page.findings.size(),
-                                 page.findings.size() == 1 ? "finding" : "findings");
+  std::string html = fmt::format("<h2>{}</h2>\n", counted(page.findings.size(), "finding"));
   if (page.findings.size() > 1) html += overview(page, shown);
   if (!pictures.note.empty()) {
     html += fmt::format("<p class=\"mute\">{}</p>\n", text(pictures.note));

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "cli/report/op_words.h"
+#include "common/base/text.h"
 #include "kernels/catalog.h"
 #include "ops/dispatch/libraries.h"
 
@@ -73,8 +74,8 @@ std::string variant_source(const KernelVariant& variant) {
 void print_ops(std::span<const OpKind* const> ops, std::ostream& out) {
   for (const OpKind* op : ops) {
     const size_t variants = variants_here(*op).size();
-    out << fmt::format("{:<14} {}; {} variant{}; {}\n", op->name, joined(dtypes_of(*op)), variants,
-                       variants == 1 ? "" : "s", op->summary);
+    out << fmt::format("{:<14} {}; {}; {}\n", op->name, joined(dtypes_of(*op)),
+                       counted(variants, "variant"), op->summary);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "cli/report/text.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -125,8 +126,7 @@ void print_not_checked(const std::vector<LintResult>& results, std::ostream& out
     for (const std::string& reason : result.not_checked) ++reasons[reason];
   }
   for (const auto& [reason, kernels] : reasons) {
-    out << fmt::format("not checked for {} kernel{}: {}\n", kernels, kernels == 1 ? "" : "s",
-                       one_line(reason));
+    out << fmt::format("not checked for {}: {}\n", counted(kernels, "kernel"), one_line(reason));
   }
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/report/text.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -24,8 +25,7 @@ void print_mutant(const MutantReport& mutant, std::ostream& out) {
   out << fmt::format("    {} -> {}\n", one_line(mutant.before),
                      mutant.after.empty() ? "(removed)" : one_line(mutant.after));
   if (!mutant.killed_by.empty()) {
-    out << fmt::format("    {} after {} case{}\n", mutant.killed_by, mutant.cases,
-                       mutant.cases == 1 ? "" : "s");
+    out << fmt::format("    {} after {}\n", mutant.killed_by, counted(mutant.cases, "case"));
   }
   if (!mutant.killing_strategy.empty()) {
     out << fmt::format("    would be killed by strategies {} and {},{}\n", mutant.killing_strategy,

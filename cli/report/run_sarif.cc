@@ -6,6 +6,7 @@
 
 #include "cli/report/run_documents.h"
 #include "cli/report/sarif_log.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -73,8 +74,8 @@ std::string run_sarif(const RunRecords& records, const RunProgram& program,
   SarifLog log(folder);
   for (const RunFinding& finding : records.findings) log.add(result_of(finding));
   for (const RunUnsupported& one : records.unsupported) {
-    log.note(fmt::format("{} is not supported; it was called {} {}", one.call, one.count,
-                         one.count == 1 ? "time" : "times"));
+    log.note(
+        fmt::format("{} is not supported; it was called {}", one.call, counted(one.count, "time")));
   }
   if (program.program_exit_code != 0) {
     log.note(fmt::format("the program ended with exit code {}", program.program_exit_code));

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/blake2.h"
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 #include "common/protocol/op_state.h"
 #include "common/protocol/records.h"
@@ -259,7 +260,7 @@ std::string summed_up(const TestReportReply& report) {
   }
   std::string text = evidence_summary(proofs);
   if (notes > 0) {
-    text += fmt::format("{}{} {}", text.empty() ? "" : "; ", notes, notes == 1 ? "note" : "notes");
+    text += (text.empty() ? "" : "; ") + counted(notes, "note");
   }
   return text.empty() ? "" : text + " (-v: op by op)\n";
 }

@@ -12,7 +12,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string counted(uint64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+  const std::string_view ending = count == 1 ? "" : noun.ends_with('s') ? "es" : "s";
+  return fmt::format("{} {}{}", count, noun, ending);
 }
 
 }  // namespace gpuemu

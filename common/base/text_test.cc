@@ -16,6 +16,8 @@ TEST(Counted, HasAPluralUnlessThereIsOne) {
   EXPECT_EQ(counted(0, "case"), "0 cases");
   EXPECT_EQ(counted(1, "case"), "1 case");
   EXPECT_EQ(counted(2, "running job"), "2 running jobs");
+  EXPECT_EQ(counted(1, "shape class"), "1 shape class");
+  EXPECT_EQ(counted(2, "shape class"), "2 shape classes");
 }
 
 }  // namespace

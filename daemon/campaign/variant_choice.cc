@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/blake2.h"
+#include "common/base/text.h"
 #include "common/config/config.h"
 #include "daemon/case/case_request.h"
 #include "daemon/case/case_work.h"
@@ -313,10 +314,9 @@ std::vector<std::string> VariantTally::sentences() const {
   std::vector<std::string> all;
   for (const auto& [variant, count] : chosen_) {
     const auto& [sizes, choice] = *std::prev(count.classes.end());
-    all.push_back(
-        fmt::format("best_performance chose {} for {} case{} in {} shape class{}; for {}: {}",
-                    variant, count.cases, count.cases == 1 ? "" : "s", count.classes.size(),
-                    count.classes.size() == 1 ? "" : "es", sizes, choice.costs));
+    all.push_back(fmt::format("best_performance chose {} for {} in {}; for {}: {}", variant,
+                              counted(count.cases, "case"),
+                              counted(count.classes.size(), "shape class"), sizes, choice.costs));
   }
   return all;
 }

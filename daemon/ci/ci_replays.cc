@@ -3,6 +3,7 @@
 #include <set>
 #include <thread>
 
+#include "common/base/text.h"
 #include "common/base/threads.h"
 #include "common/codec/json_codec.h"
 #include "daemon/case/reproduction.h"
@@ -64,8 +65,8 @@ void CiTests::add_replays(const OpConfig& op, const std::vector<ValidationResult
     unit->replays.push_back(*std::move(plan));
   }
   if (!unfit.empty()) {
-    notes_.push_back(fmt::format("{}: {} stored case{} cannot be run again: {}", op.name,
-                                 unfit.size(), unfit.size() == 1 ? "" : "s", unfit.front()));
+    notes_.push_back(fmt::format("{}: {} cannot be run again: {}", op.name,
+                                 counted(unfit.size(), "stored case"), unfit.front()));
   }
 }
 

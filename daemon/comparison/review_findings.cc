@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 #include "daemon/case/case_request.h"
 #include "daemon/case/compared_values.h"
@@ -34,9 +35,9 @@ ValidationFailure warning_of(const std::string& output, const Worst& worst) {
           ? fmt::format("a relative error up to {:.2g}", worst.relative)
           : fmt::format("an error up to {:.2g} of 0", std::fabs(worst.at->computed));
   warning.message = fmt::format(
-      "'{}' loses accuracy: {} element{} with {} where the result is up to {:.2g}; the defaults of "
+      "'{}' loses accuracy: {} with {} where the result is up to {:.2g}; the defaults of "
       "torch.testing.assert_close, scaled by magnitude, accept that",
-      output, worst.count, worst.count == 1 ? "" : "s", relative, worst.below);
+      output, counted(worst.count, "element"), relative, worst.below);
   warning.index = static_cast<int64_t>(worst.at->index);
   warning.expected = worst.at->reference;
   warning.actual = worst.at->computed;

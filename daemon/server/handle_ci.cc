@@ -1,6 +1,7 @@
 // RunCi and GetCiSummary: a project's tests, limits and baseline in one request.
 #include <map>
 
+#include "common/base/text.h"
 #include "common/codec/json_codec.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/executor/plan.h"
@@ -31,10 +32,10 @@ void note_warnings(CiRunSummary& summary) {
   }
   for (const auto& [op, warned] : all) {
     const ValidationFailure& warning = warned.first->warnings.front();
-    summary.notes.push_back(fmt::format(
-        "warning: {} {}: {} case{}, the first is {}: {}{}", op.first, name_of(op.second),
-        warned.cases, warned.cases == 1 ? "" : "s", warned.first->seed, warning.message,
-        warning.diagnosis ? "; " + warning.diagnosis->note : ""));
+    summary.notes.push_back(fmt::format("warning: {} {}: {}, the first is {}: {}{}", op.first,
+                                        name_of(op.second), counted(warned.cases, "case"),
+                                        warned.first->seed, warning.message,
+                                        warning.diagnosis ? "; " + warning.diagnosis->note : ""));
   }
 }
 

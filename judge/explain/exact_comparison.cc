@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/float_format.h"
@@ -167,8 +168,8 @@ void add_loads(const ExecutionShadow& history, std::vector<std::string>& to) {
   }
   std::string text;
   for (const auto& [place, count] : places) {
-    text += fmt::format("{}{} value{} loaded at {}", text.empty() ? "" : ", ", count,
-                        count == 1 ? "" : "s", place);
+    text +=
+        fmt::format("{}{} loaded at {}", text.empty() ? "" : ", ", counted(count, "value"), place);
   }
   if (!text.empty()) to.push_back(fmt::format("The element is made of {}.", text));
 }
@@ -176,11 +177,10 @@ void add_loads(const ExecutionShadow& history, std::vector<std::string>& to) {
 void add_decision(const ExecutionShadow& history, std::vector<std::string>& to) {
   if (history.other_decision.empty()) return;
   const ShadowStep& step = history.other_decision.front();
-  to.push_back(
-      fmt::format("{} comparison{} would have gone the other way without rounding, the "
-                  "first at {}: {}.",
-                  history.other_decisions, history.other_decisions == 1 ? "" : "s",
-                  place_text(step), step.instruction));
+  to.push_back(fmt::format(
+      "{} would have gone the other way without rounding, the "
+      "first at {}: {}.",
+      counted(history.other_decisions, "comparison"), place_text(step), step.instruction));
 }
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 #include "judge/scan/mismatch_text.h"
 #include "judge/scan/scan.h"
@@ -94,11 +95,10 @@ std::optional<ValidationFailure> find_disagreement(const Agreement& agreement) {
   failure.expected = element(comparison.reference, index);
   failure.actual = element(comparison.output, index);
   const std::string pattern = faults.pattern(grid);
-  failure.message =
-      fmt::format("element {} of '{}': expected {:.9g}, got {:.9g} ({} of {} {}{}{})",
-                  place_of(index, got.shape), agreement.output, *failure.expected, *failure.actual,
-                  faults.count(), count, count == 1 ? "element" : "elements",
-                  pattern.empty() ? "" : "; ", pattern);
+  failure.message = fmt::format(
+      "element {} of '{}': expected {:.9g}, got {:.9g} ({} of {}{}{})", place_of(index, got.shape),
+      agreement.output, *failure.expected, *failure.actual, faults.count(),
+      counted(static_cast<uint64_t>(count), "element"), pattern.empty() ? "" : "; ", pattern);
   return failure;
 }
 

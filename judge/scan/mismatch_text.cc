@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 #include "judge/bounds/float_format.h"
 #include "judge/bounds/wrapped_integers.h"
@@ -102,7 +103,8 @@ std::string describe_fault(const Judge& judge, Fault fault, const MismatchPatter
     }
   }
   const int64_t count = element_count(shape);
-  text += fmt::format(" ({} of {} {}", faults.count(), count, count == 1 ? "element" : "elements");
+  text +=
+      fmt::format(" ({} of {}", faults.count(), counted(static_cast<uint64_t>(count), "element"));
   const std::string pattern = faults.pattern(grid_of(shape));
   text += pattern.empty() ? ")" : "; " + pattern + ")";
   text += policy_hint(comparison, fault, index);
