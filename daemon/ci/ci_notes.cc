@@ -1,8 +1,10 @@
 // What the report of a run says about its ops beside their verdicts.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
+#include "common/base/text.h"
 #include "daemon/ci/ci_tests.h"
 #include "daemon/pipeline/describe_verdict.h"
 
@@ -12,11 +14,16 @@ void CiTests::tell_idle(CiUnit& unit, const std::string& variant) {
   // In a shard the others may have run it.
   if (unit.ran[variant] > 0 || options_.shards > 1 || is_over()) return;
   const bool unwanted = machine_.config.kernel_policy.contains(unit.op->name);
-  notes_.push_back(fmt::format(
-      "{} {}: variant {} ran in none of {} cases: {}", unit.op->name, name_of(unit.report.dtype),
-      variant, unit.report.cases,
+  unit.notes.push_back(fmt::format(
+      "variant {} ran in none of {}: {}", variant, counted(unit.report.cases, "case"),
       unwanted ? "runtime.kernel_policy prefers another one" : "it supports none of them"));
-  unit.key.reset();  // A verdict that is kept does not tell.
+}
+
+/// Returns what a kept verdict repeats.
+std::vector<std::string> CiTests::notes_of(const CiUnit& unit) {
+  std::vector<std::string> notes = unit.notes;
+  std::ranges::copy(unit.variants.sentences(), std::back_inserter(notes));
+  return notes;
 }
 
 void CiTests::tell(const CiUnit& unit) {
@@ -25,9 +32,7 @@ void CiTests::tell(const CiUnit& unit) {
   if (!guess.empty() && std::ranges::find(notes_, "warning: " + guess) == notes_.end()) {
     notes_.push_back("warning: " + guess);
   }
-  const std::vector<std::string> variants =
-      unit.report.cached ? unit.kept_notes : unit.variants.sentences();
-  for (const std::string& text : variants) notes_.push_back(of + text);
+  for (const std::string& text : notes_of(unit)) notes_.push_back(of + text);
   for (const std::string& text : machine_.campaign.sizes_not_run(*unit.op, unit.report.dtype)) {
     notes_.push_back("warning: " + of + text);
   }

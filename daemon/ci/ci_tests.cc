@@ -68,7 +68,7 @@ void CiTests::take_cached(CiUnit& unit, VerdictCache& cache) {
   auto kept = cache.op(unit.report.op_name, unit.report.dtype, *unit.key);
   if (!kept) return;
   unit.report = std::move(kept->op);
-  unit.kept_notes = std::move(kept->notes);
+  unit.notes = std::move(kept->notes);
   for (size_t i = 0; i < kept->results.size(); ++i) list(unit, i, kept->results[i], false);
 }
 
@@ -382,7 +382,7 @@ void CiTests::keep_verdicts() {
                        : contents_of(machine_.campaign.reference_files().of(script), start_);
     // A verdict that is not kept is made again.
     if (!reads) continue;
-    KeptVerdict verdict{op, {}, unit->variants.sentences()};
+    KeptVerdict verdict{op, {}, notes_of(*unit)};
     for (const Kept& one : kept_) {
       if (one.unit == unit.get()) verdict.results.push_back(one.result);
     }

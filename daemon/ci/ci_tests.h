@@ -37,7 +37,7 @@ struct CiUnit {
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   EvidenceTally evidence;
   VariantTally variants;
-  std::vector<std::string> kept_notes;     ///< Those of a verdict that was kept.
+  std::vector<std::string> notes;          ///< About variants; first those of a kept verdict.
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
   std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of
@@ -89,6 +89,7 @@ class CiTests {
   std::vector<CasePlan> variant_plans(const CiUnit& unit, size_t variant) const;
   Status run_variants();
   void tell_idle(CiUnit& unit, const std::string& variant);
+  static std::vector<std::string> notes_of(const CiUnit& unit);
   Status grow();
   CampaignOptions campaign_options() const;
   CampaignEvents campaign_events();

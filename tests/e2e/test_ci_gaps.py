@@ -103,10 +103,11 @@ def test_the_parts_of_a_run_share_the_cases_of_a_variant(new_home):
 
 def test_a_variant_that_shall_not_run_is_named(new_home):
     home = new_home(variants(policy='kernel_policy = { op = "fast" }\n'))
-    for _ in range(2):
+    for is_again in (False, True):  # What was kept says it too.
         run = home.run("ci")
         assert run.returncode == 0, run.stdout + run.stderr
         assert "note: op float32: variant slow ran in none of 6 cases: runtime.kernel_policy prefers another one" in run.stdout
+        assert ("unchanged since they passed" in run.stdout) == is_again, run.stdout
 
 
 def test_a_variant_that_no_case_reaches_is_an_error_of_the_gate_and_a_warning_of_a_test(new_home):
