@@ -228,6 +228,16 @@ TEST(ErrorLines, KeepsTwentyAndDropsWarnings) {
   EXPECT_EQ(compile::error_lines("segmentation fault"), "segmentation fault");
 }
 
+TEST(ErrorLines, OfACompilerSayWhatToChangeAndThoseOfOtherToolsDoNot) {
+  const std::string flag = "nvcc fatal   : Unknown option '--bananas'\n";
+  EXPECT_EQ(compile::source_errors(flag),
+            "nvcc fatal   : Unknown option '--bananas'; correct runtime.compile_flags");
+  EXPECT_EQ(compile::error_lines("ptxas fatal   : Unknown option '-v2'"),
+            "ptxas fatal   : Unknown option '-v2'");
+  EXPECT_EQ(compile::source_errors("k.cu(1): error: identifier \"half\" is undefined"),
+            "k.cu(1): error: identifier \"half\" is undefined; add #include <cuda_fp16.h>");
+}
+
 TEST(ErrorLines, ColumnsComeFromTheCaretBelowTheSourceLine) {
   EXPECT_EQ(compile::error_lines("k.cu(2): error: no foo\n    foo(q);\n    ^\n\n"
                                  "k.cu(4): error: no end\n\nk.cu(5): warning: odd\n  x\n  ^\n"),

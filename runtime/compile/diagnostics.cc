@@ -46,9 +46,12 @@ std::string error_lines(std::string_view log) {
       wants_column = false;  // What follows belongs to something else.
     }
   }
-  const bool lacks_header = out.find("No such file or directory") != std::string::npos ||
-                            out.find("cannot open source file") != std::string::npos;
-  if (lacks_header) out += "; add the folder of that header to include_dirs";
+  return kept == 0 ? std::string(log.substr(0, kMessageCharsMax)) : out;
+}
+
+std::string source_errors(std::string_view log) {
+  std::string out = error_lines(log);
+  const auto names = [&](std::string_view text) { return out.find(text) != std::string::npos; };
   struct Declared {
     std::string_view type, header;
   };
@@ -58,19 +61,20 @@ std::string error_lines(std::string_view log) {
                                  {"\"__half2\" is undefined", "cuda_fp16.h"},
                                  {"\"__nv_bfloat16\" is undefined", "cuda_bf16.h"},
                                  {"\"__nv_bfloat162\" is undefined", "cuda_bf16.h"}};
-  const auto known = std::ranges::find_if(
-      kTypes, [&](const Declared& one) { return out.find(one.type) != std::string::npos; });
-  if (known != std::end(kTypes)) out += fmt::format("; add #include <{}>", known->header);
-  if (kept == 0) out = log.substr(0, kMessageCharsMax);
+  std::string help;
+  if (names("No such file or directory") || names("cannot open source file")) {
+    help += "; add the folder of that header to include_dirs";
+  }
+  const auto known =
+      std::ranges::find_if(kTypes, [&](const Declared& one) { return names(one.type); });
+  if (known != std::end(kTypes)) help += fmt::format("; add #include <{}>", known->header);
   // "nvcc fatal   : Unknown option '--bananas'", "nvrtc: error: unrecognized option --bananas
   // found"
-  const bool is_flag = out.find("Unknown option") != std::string::npos ||
-                       out.find("unrecognized option") != std::string::npos;
-  if (is_flag) {
-    while (out.ends_with('\n')) out.pop_back();
-    out += "; correct runtime.compile_flags";
+  if (names("Unknown option") || names("unrecognized option")) {
+    help += "; correct runtime.compile_flags";
   }
-  return out;
+  while (!help.empty() && out.ends_with('\n')) out.pop_back();
+  return out + help;
 }
 
 std::string without_ours(const std::string& lines, const std::string& path, size_t first_line,

@@ -11,6 +11,10 @@ namespace gpuemu::compile {
 /// caret below points; the whole text if there are none.
 std::string error_lines(std::string_view log);
 
+/// Returns the same for a compiler of CUDA sources, with what to change in gpuemu.toml or in the
+/// source if that is known.
+std::string source_errors(std::string_view log);
+
 /// Removes the lines about the text that we add, in which line `first_line` + i instantiates the
 /// i-th of `names`. If no others remain, returns the first one, rewritten as an error about that
 /// name.

@@ -71,7 +71,7 @@ Result<Output> run_nvcc(const Toolkit& toolkit, const Job& job) {
     auto text = read_file(log, kSourceBytesMax);
     if (!text) return error(ErrorCode::Compile, "nvcc ended with status {}", status);
     return error(ErrorCode::Compile, "{}",
-                 without_ours(error_lines(*text), wrapper, kFirstEntryLine, job.templates));
+                 without_ours(source_errors(*text), wrapper, kFirstEntryLine, job.templates));
   }
   return Output{GPUEMU_TRY(read_file(ptx, kSourceBytesMax)), {}};
 }

@@ -112,7 +112,7 @@ std::string log_of(const Library& library, Program program) {
 Error failure(const Library& library, int code, const std::string& log) {
   if (code == kInvalidOption || code == kCompilationFailed) {
     return error(ErrorCode::Unsupported, "{}",
-                 log.empty() ? library.message(code) : error_lines(log));
+                 log.empty() ? library.message(code) : source_errors(log));
   }
   return error(ErrorCode::Internal, "NVRTC: {}", library.message(code));
 }
