@@ -54,6 +54,11 @@ CasePlan plan_without_dims(const OpConfig& op, DType dtype) {
   return plan;
 }
 
+OpConfig without_require(OpConfig op) {
+  op.require.reset();
+  return op;
+}
+
 /// Finds the largest sizes that fit.
 class Finder {
  public:
@@ -71,6 +76,13 @@ class Finder {
       dims[dim.name] = &dim == &which ? highest(dim) : small_size(dim);
     }
     return dims;
+  }
+  bool fits(const Dims& dims, const SizeLimits& limits) const {
+    return exceeded_limit(op_, with(dims), limits) == SizeLimit::None;
+  }
+  bool has_tensors(const Dims& dims) const {
+    CasePlan plan = with(dims);
+    return add_tensors(op_, plan).ok();
   }
   SizeLimit exceeded(const Dims& dims) const { return exceeded_limit(op_, with(dims), limits_); }
   /// Returns nothing if no shapes follow from the dims.
@@ -155,13 +167,15 @@ std::string text_of(const OpConfig& op, const Dims& dims) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// Returns why the dims are not run, and what to do.
-std::string reason(const Finder& finder, const Dims& dims, const SizeLimits& limits) {
+/// Returns why the dims are not run, and what to do; "" if they are not meant to be: `finder` knows
+/// nothing of `require`.
+std::string reason(const Finder& finder, const Dims& dims, bool is_meant,
+                   const SizeLimits& limits) {
   constexpr double kMiB = 1 << 20;
   constexpr const char* kRemedy = "raise max_elements in gpuemu.toml or by --max-elements";
   switch (finder.exceeded(dims)) {
     case SizeLimit::None:
-      return "no kernel takes such a case: look at `supports`";
+      return !is_meant ? "" : "no kernel takes such a case: look at `supports`";
     case SizeLimit::Bytes:
       return fmt::format(
           "the tensors would take {:.0f} MiB, those of one case get {:.0f} MiB, a part of "
@@ -191,19 +205,25 @@ Dims reach_of(const std::vector<Dims>& all) {
 }
 
 std::vector<std::string> not_run(const OpConfig& op, const Finder& finder,
-                                 const std::vector<Dims>& run, const SizeLimits& limits) {
+                                 const Finder& unrestricted, const std::vector<Dims>& run,
+                                 const SizeLimits& limits) {
   std::vector<std::string> said;
+  const auto reason_for = [&](const Dims& dims) {
+    return reason(unrestricted, dims, finder.has_tensors(dims), limits);
+  };
   const Dims reached = reach_of(run), all = finder.all_largest();
   if (reached.empty()) return said;
   for (const DimSpec& dim : op.dims) {
     if (reached.at(dim.name) >= highest(dim)) continue;
+    const std::string why = reason_for(finder.one_largest(dim));
+    if (why.empty()) continue;
     said.push_back(fmt::format("{} above {} (declared up to {}): {}", dim.name,
-                               reached.at(dim.name), highest(dim),
-                               reason(finder, finder.one_largest(dim), limits)));
+                               reached.at(dim.name), highest(dim), why));
   }
-  if (said.empty() && run.front() != all) {
+  const std::string why = run.front() != all ? reason_for(all) : "";
+  if (said.empty() && !why.empty()) {
     said.push_back(fmt::format("{} together, the largest case has {}: {}", text_of(op, all),
-                               text_of(op, run.front()), reason(finder, all, limits)));
+                               text_of(op, run.front()), why));
   }
   return said;
 }
@@ -226,7 +246,11 @@ LargeSizes large_sizes(const OpConfig& op, DType dtype, const SizeLimits& limits
   LargeSizes large{limits, {}, {}};
   const Finder finder(op, dtype, limits, accepts);
   const Dims all = finder.all_largest();
+  const OpConfig unrestricted_op = without_require(op);
+  const Finder unrestricted(unrestricted_op, dtype, limits, accepts);
   const SizeLimits usual{.elements = std::min(limits.elements, kUsualElementsMax)};
+  // Where only `require` excludes the largest sizes together, usual cases have all that it admits.
+  if (op.require && unrestricted.fits(all, usual)) return large;
   const auto usually = finder.fitted(all, usual);
   const auto most = finder.largest_of(all);
   if (!usually || !most || *usually == all) return large;
@@ -242,7 +266,7 @@ LargeSizes large_sizes(const OpConfig& op, DType dtype, const SizeLimits& limits
     large.targets.push_back(*one);
     run.push_back(*one);
   }
-  large.not_run = not_run(op, finder, run, limits);
+  large.not_run = not_run(op, finder, unrestricted, run, limits);
   return large;
 }
 

@@ -111,6 +111,21 @@ TEST(LargeSizes, RowsAreAtTheirLargestWhereAllAtOnceDoNotFit) {
   EXPECT_TRUE(has_rows) << "a grid of more than 2^16 blocks, where each takes a row";
 }
 
+TEST(LargeSizes, WhatRequireExcludesIsNotSaidToBeTooLarge) {
+  OpConfig op = gemm(12);
+  op.require = *Expression::parse("m % n == 0 && k < 12");
+  const LargeSizes small = found(op);
+  EXPECT_TRUE(small.targets.empty());
+  EXPECT_TRUE(small.not_run.empty()) << small.not_run.front();
+  op = gemm(9'000);
+  op.require = *Expression::parse("n < m");
+  const LargeSizes large = found(op, 1'000'000);
+  ASSERT_FALSE(large.not_run.empty());
+  for (const std::string& text : large.not_run) {
+    EXPECT_EQ(text.find("too many"), std::string::npos) << text;
+  }
+}
+
 TEST(LargeSizes, MemoryAndTheLimitOfTheOpCountToo) {
   Config config;
   config.memory_limit_mb = 64;
