@@ -85,9 +85,8 @@ SourceKernels find_kernels(const InitOptions& options, const FoundFiles& found,
     if (session.terminal) {
       session.err << fmt::format("\r\x1b[K{} ({} of {})", what, ready, all) << std::flush;
     }
-    return !session.interrupted.load();
   };
-  SourceKernels kernels = read_sources(files, show);
+  SourceKernels kernels = read_sources(files, show, session.interrupted);
   if (session.terminal && total > 0) session.err << "\r\x1b[K" << std::flush;
   if (session.interrupted.load()) {
     session.err << fmt::format(

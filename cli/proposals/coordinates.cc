@@ -130,6 +130,18 @@ std::optional<Coordinate> coordinate_of(
         return one;
       }
     }
+    // A warp's number that is computed from the thread's: "row = thread / 32".
+    for (const auto& [warp, quotient] : declared_values(body)) {
+      const bool is_of_threads = find_word(quotient, name) != std::string::npos;
+      if (!one.uses_thread || !is_of_threads || !has_warps(without_space(quotient))) continue;
+      for (const std::string& bound : bounds_of(body, warp)) {
+        const auto text = in_sizes(bound);
+        if (!text) continue;
+        one.is_warp = true;
+        one.bound = *text;
+        return one;
+      }
+    }
   }
   return first;
 }

@@ -11,6 +11,7 @@
 #include "cli/proposals/block_threads.h"
 #include "cli/proposals/coordinates.h"
 #include "cli/proposals/host_names.h"
+#include "cli/proposals/index_shapes.h"
 #include "cli/proposals/tails.h"
 
 namespace gpuemu::cli {
@@ -209,8 +210,22 @@ bool is_row_per_block(const std::string& body, const std::vector<std::string>& d
   });
 }
 
+/// Returns the size below which the number of the block is: C for `(n * C + c)` with
+/// `c = blockIdx.x`; "" if no index shows one.
+std::string size_of_blocks(const std::string& body, const ProposedKernel& kernel) {
+  const std::string text = without_space(body);
+  for (const auto& [name, value] : declared_values(body)) {
+    if (without_space(value) != "blockIdx.x") continue;
+    for (const ProposedParam& param : kernel.params) {
+      const std::string added = R"(\*)" + RE2::QuoteMeta(param.written) + R"(\+)" + name + R"(\b)";
+      if (param.role == ParamRole::Dim && RE2::PartialMatch(text, added)) return param.name;
+    }
+  }
+  return {};
+}
+
 /// Returns the size that counts the rows: one that the body does not read and only the launch
-/// needs, else the first one.
+/// needs, else one whose rows the block's number selects, else the first one.
 std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
   const std::vector<std::string> dims = kernel.dims();
   for (const ProposedParam& param : kernel.params) {
@@ -218,7 +233,8 @@ std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
       return param.name;
     }
   }
-  return dims.front();
+  const std::string of_blocks = size_of_blocks(body, kernel);
+  return of_blocks.empty() ? dims.front() : of_blocks;
 }
 
 /// Rewrites an expression of the kernel's text in terms of its sizes. Returns nothing if it
@@ -332,6 +348,11 @@ void add_exchanged(const std::vector<std::string>& dims, std::vector<ProposedLau
 
 }  // namespace
 
+bool is_stride_name(const std::string& name) {
+  static const RE2 kName(R"((?i).*stride.*|.*pitch.*|ld[a-z]?|ld[a-z]?_.*|s\d{1,2})");
+  return RE2::FullMatch(name, kName);
+}
+
 ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel) {
   SourceKernel source = original;
@@ -362,7 +383,8 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
       made.each = std::max(made.each, place->each);
     } else if (!place->bound.empty() && !row_per_block) {
       made.grid.push_back(place->bound);
-    } else if (row_per_block && axis == 'x' && dims.size() <= 1) {
+    } else if (row_per_block && axis == 'x' &&
+               (dims.size() <= 1 || is_stride_name(rows_of(source.body, kernel)))) {
       made.grid_dims = {unique_dim("rows", kernel)};
       made.grid.push_back(made.grid_dims[0]);
     } else if (row_per_block && axis == 'x' && dims.size() > 1) {
@@ -413,6 +435,7 @@ std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Ins
   // Host code's launches need it, too.
   for (ProposedLaunch& one : all) one.each = all.back().each;
   kernel.computed = computed_sizes(source.body, context.definitions, kernel);
+  kernel.index_shapes = index_shapes(source.body, context.definitions, kernel);
   // Use one block for each row if the text does not determine the grid.
   const std::vector<std::string> dims = kernel.dims();
   if (dims.size() > 1 && source.body.find("blockIdx.x") != std::string::npos) {

@@ -15,6 +15,9 @@ namespace gpuemu::cli {
 std::vector<ProposedLaunch> guess_launches(const SourceKernel& source, const Instance& instance,
                                            const SourceContext& context, ProposedKernel& kernel);
 
+/// Returns whether a size of this name usually is the distance of rows: "row_stride", "ldb".
+bool is_stride_name(const std::string& name);
+
 /// Determines the launch from the text of the body alone.
 ProposedLaunch launch_from_body(const SourceKernel& source, const Instance& instance,
                                 const Definitions& definitions, const ProposedKernel& kernel);

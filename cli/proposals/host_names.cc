@@ -1,6 +1,7 @@
 #include "cli/proposals/host_names.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "cli/cuda_text/cpp_text.h"
 
@@ -10,6 +11,13 @@ namespace {
 constexpr char kKept = '@';  // Marks names that must not be replaced again.
 
 Term name_term(const std::string& name) { return {Term::Kind::Name, name, 0, {}}; }
+
+std::vector<Term> factors_of(const Term& term) {
+  if (term.kind != Term::Kind::Binary || term.text != "*") return {term};
+  std::vector<Term> all = factors_of(term.parts[0]);
+  std::ranges::copy(factors_of(term.parts[1]), std::back_inserter(all));
+  return all;
+}
 
 /// Returns whether the term divides something by `name`.
 bool divides(const Term& term, const std::string& name) {
@@ -41,6 +49,28 @@ HostNames::HostNames(const HostLaunch& launch, const SourceKernel& source,
   }
 }
 
+Term HostNames::with_passed(const Term& term, const std::string& param) const {
+  Term out = term;
+  for (const auto& [what, name] : whole_) {
+    const auto known = name.substr(1) == param ? std::nullopt : resolved(what, meaning(param));
+    if (!known) continue;
+    out = with_name(out, *known, name);
+    // "size * heads * width", of which "heads * width" is passed.
+    std::vector<Term> left = factors_of(out);
+    const std::vector<Term> passed = factors_of(*known);
+    const bool has_all = passed.size() > 1 && std::ranges::all_of(passed, [&](const Term& one) {
+                           const auto found = std::ranges::find(left, one);
+                           const bool is_found = found != left.end();
+                           if (is_found) left.erase(found);
+                           return is_found;
+                         });
+    if (!has_all) continue;
+    out = name_term(name);
+    for (const Term& one : left) out = {Term::Kind::Binary, "*", 0, {one, out}};
+  }
+  return out;
+}
+
 bool HostNames::is_tile(const std::string& param, const std::vector<std::string>& launch) const {
   if (std::ranges::any_of(launch, [&](const std::string& text) {
         return find_word(text, param) != std::string::npos;
@@ -58,6 +88,7 @@ std::map<std::string, Term> HostNames::computed_terms(
   std::map<std::string, Term> terms;
   for (const auto& [param, term] : passed_) {
     auto plain = resolved(term, meaning(param));
+    if (plain) plain = with_passed(*plain, param);
     if (!plain || plain->kind == Term::Kind::Name) continue;
     const std::vector<std::string> names = names_in(*plain);
     const bool is_told = std::ranges::all_of(names, [&](const std::string& name) {

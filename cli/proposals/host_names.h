@@ -40,6 +40,8 @@ class HostNames {
   Meaning meaning(const std::string& param = {}) const;
   /// Returns each size whose argument consists of other sizes and numbers only.
   std::map<std::string, Term> computed_terms(const std::vector<std::string>& launch) const;
+  /// Replaces what is passed for other sizes by their names, also where it is a part of a product.
+  Term with_passed(const Term& term, const std::string& param) const;
   bool is_tile(const std::string& param, const std::vector<std::string>& launch) const;
 
   const HostLaunch& launch_;

@@ -79,6 +79,8 @@ struct ProposedKernel {
   std::map<std::string, std::string> follows = {};
   /// Expressions that its text computes from sizes alone: "(h - k) / s + 1".
   std::vector<std::string> computed = {};
+  /// Shapes that index expressions show, by tensor; see index_shapes().
+  std::map<std::string, std::vector<std::string>> index_shapes = {};
   /// Sizes that host code checks to be multiples of the block, for which it passes such a number,
   /// and of which it launches others, rounded up to whole blocks: with the place of the launch.
   std::map<std::string, std::string> whole_blocks = {}, sample_blocks = {}, rounded_up = {};

@@ -164,7 +164,8 @@ std::vector<std::string> told(const std::vector<LeftOut>& left_out) {
   return lines;
 }
 
-SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
+SourceKernels read_sources(const SourceFiles& files, const Progress& progress,
+                           const std::atomic<bool>& stop) {
   Reader reader(files);
   std::vector<std::string> all = files.cuda;
   // Headers of a header-only library are included by no source.
@@ -172,7 +173,8 @@ SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
   for (size_t i = 0; i < all.size(); ++i) {
     const bool is_header = i >= files.cuda.size();
     if (is_header && !reader.is_source(all[i])) continue;
-    if (!progress("reading " + all[i], i, all.size())) return reader.take();
+    if (stop) return reader.take();
+    progress("reading " + all[i], i, all.size());
     if (is_header && !all[i].ends_with(".cuh")) {
       reader.leave_out(all[i],
                        "no source includes it, and gpuemu.toml takes kernels from .cu and "
@@ -181,7 +183,7 @@ SourceKernels read_sources(const SourceFiles& files, const Progress& progress) {
       reader.read(all[i]);
     }
   }
-  try_kernels(files.folder, reader.files_to_try(), progress);
+  try_kernels(files.folder, reader.files_to_try(), progress, stop);
   return reader.take();
 }
 

@@ -2,6 +2,7 @@
 // on the emulator.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -35,9 +36,11 @@ struct SourceFiles {
 };
 
 /// Called with what is done now, and how many kernels are done, out of how many are known; by one
-/// thread at a time. Returns false to stop the work: results until then are kept.
-using Progress = std::function<bool(const std::string& what, size_t done, size_t total)>;
-/// Compiles and tries the kernels on all processors.
-SourceKernels read_sources(const SourceFiles& files, const Progress& progress);
+/// thread at a time.
+using Progress = std::function<void(const std::string& what, size_t done, size_t total)>;
+/// Compiles and tries the kernels on all processors. Ends soon after `stop` becomes true; results
+/// until then are kept.
+SourceKernels read_sources(const SourceFiles& files, const Progress& progress,
+                           const std::atomic<bool>& stop);
 
 }  // namespace gpuemu::cli

@@ -62,8 +62,9 @@ LeftOut refusal_of(const ProposedKernel& kernel, const Error& problem, const fs:
 
 class Workshop {
  public:
-  Workshop(const fs::path& folder, std::vector<FileToTry>& files, const Progress& progress)
-      : folder_(folder), progress_(progress) {
+  Workshop(const fs::path& folder, std::vector<FileToTry>& files, const Progress& progress,
+           const std::atomic<bool>& stop)
+      : folder_(folder), progress_(progress), stop_(stop) {
     for (FileToTry& file : files) {
       total_ += file.proposed.size();
       tasks_.emplace_back([this, &file] { compile(file); });
@@ -86,8 +87,8 @@ class Workshop {
   /// Waits while a running task may add others; nothing when all is done.
   std::optional<Task> next() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopped_ || !tasks_.empty() || working_ == 0; });
-    if (stopped_ || tasks_.empty()) return std::nullopt;
+    changed_.wait(lock, [&] { return stop_ || !tasks_.empty() || working_ == 0; });
+    if (stop_ || tasks_.empty()) return std::nullopt;
     Task task = std::move(tasks_.front());
     tasks_.pop_front();
     ++working_;
@@ -100,24 +101,22 @@ class Workshop {
     changed_.notify_all();
   }
 
-  /// Returns false once the work should stop.
-  bool tell(const std::string& what, size_t more_done) {
+  void tell(const std::string& what, size_t more_done) {
     const std::lock_guard lock(mutex_);
     done_ += more_done;
-    if (!stopped_ && !progress_(what, done_, total_)) stopped_ = true;
-    if (stopped_) changed_.notify_all();
-    return !stopped_;
+    progress_(what, done_, total_);
   }
 
   /// Adds a task for each kernel. Those of a source that does not compile as a whole are compiled
   /// one by one.
   void compile(FileToTry& file) {
-    if (!tell("compiling " + file.path.lexically_relative(folder_).string(), 0)) return;
+    tell("compiling " + file.path.lexically_relative(folder_).string(), 0);
     const auto together = std::make_shared<const Result<CompiledModule>>(
-        compile_for_trial(file.path, file.include_dirs, file.entries));
+        compile_for_trial(file.path, file.include_dirs, file.entries, &stop_));
+    if (stop_) return;
     if (!*together && file.proposed.size() > 1) {
       // A fault outside the kernels affects all of them.
-      const auto plain = compile_for_trial(file.path, file.include_dirs, {});
+      const auto plain = compile_for_trial(file.path, file.include_dirs, {}, &stop_);
       if (!plain) {
         for (size_t i = 0; i < file.proposed.size(); ++i) {
           file.left_out[i] = refusal_of(file.proposed[i], plain.error(), folder_);
@@ -136,14 +135,16 @@ class Workshop {
   void settle_one(FileToTry& file, size_t i, const Compiled& together) {
     ProposedKernel kernel = file.proposed[i];
     const std::string& entry = file.entries[i];
-    if (!tell(fmt::format("trying {}: {}", kernel.source, kernel.name), 0)) return;
+    tell(fmt::format("trying {}: {}", kernel.source, kernel.name), 0);
     const bool is_compiled = *together || file.proposed.size() == 1;
     const auto alone =
-        is_compiled ? *together : compile_for_trial(file.path, file.include_dirs, {entry});
+        is_compiled ? *together : compile_for_trial(file.path, file.include_dirs, {entry}, &stop_);
+    if (stop_) return;
     if (alone) {
       const auto lowered = alone->lowered.find(entry);
-      const std::string why =
-          settle(alone->ptx, lowered == alone->lowered.end() ? entry : lowered->second, kernel);
+      const std::string why = settle(
+          alone->ptx, lowered == alone->lowered.end() ? entry : lowered->second, kernel, &stop_);
+      if (stop_) return;  // What was not tried to the end is no result.
       kernel.guess = first_line(why, folder_);
       for (std::string& note : kernel.notes) note = first_line(note, folder_);
       file.settled[i] = std::move(kernel);
@@ -155,12 +156,12 @@ class Workshop {
 
   const fs::path& folder_;
   const Progress& progress_;
+  const std::atomic<bool>& stop_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_:
   std::deque<Task> tasks_;
   size_t working_ = 0, done_ = 0, total_ = 0;
-  bool stopped_ = false;
 };
 
 }  // namespace
@@ -173,18 +174,21 @@ FileToTry::FileToTry(fs::path source, std::vector<std::string> dirs,
   left_out.resize(entries.size());
 }
 
-void try_kernels(const fs::path& folder, std::vector<FileToTry>& files, const Progress& progress) {
-  Workshop(folder, files, progress).run();
+void try_kernels(const fs::path& folder, std::vector<FileToTry>& files, const Progress& progress,
+                 const std::atomic<bool>& stop) {
+  Workshop(folder, files, progress, stop).run();
 }
 
 Result<CompiledModule> compile_for_trial(const fs::path& path,
                                          const std::vector<std::string>& include_dirs,
-                                         const std::vector<std::string>& entries) {
+                                         const std::vector<std::string>& entries,
+                                         const std::atomic<bool>* stop) {
   CompileRequest request;
   request.path = path.string();
   request.arch = kArchitecture;
   request.include_dirs = include_dirs;
   request.name_expressions = entries;
+  request.cancel = stop;
   return compile_source(request);
 }
 

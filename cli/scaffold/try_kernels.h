@@ -26,13 +26,14 @@ struct FileToTry {
   std::vector<std::optional<LeftOut>> left_out;
 };
 
-/// Kernels of a source that is compiled come before sources that are not, so that an interrupted
-/// run keeps the most.
+/// Kernels of a source that is compiled come before sources that are not, so that a run that
+/// `stop` ends keeps the most.
 void try_kernels(const std::filesystem::path& folder, std::vector<FileToTry>& files,
-                 const Progress& progress);
+                 const Progress& progress, const std::atomic<bool>& stop);
 
 Result<CompiledModule> compile_for_trial(const std::filesystem::path& path,
                                          const std::vector<std::string>& include_dirs,
-                                         const std::vector<std::string>& entries);
+                                         const std::vector<std::string>& entries,
+                                         const std::atomic<bool>* stop = nullptr);
 
 }  // namespace gpuemu::cli

@@ -1,9 +1,12 @@
 #include "cli/trials/index_rules.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
+
+#include "cli/trials/trial.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -56,7 +59,24 @@ struct Stored {
   std::string dim;
   std::vector<ProposedParam*> tensors = {};
   std::string place = {};  ///< Pattern of the variable that runs over a row.
+  std::string width = {};  ///< Size of a stored row; "" where each entry is an element.
 };
+
+/// Adds the tensors of which an entry is a row: "hidden[token * width + column]".
+void add_wide(ProposedKernel& kernel, const ProposedParam& begin, const std::string& entry,
+              Stored& stored) {
+  for (ProposedParam& tensor : kernel.params) {
+    if (!is_tensor(tensor) || &tensor == &begin || !tensor.is_const) continue;
+    const RE2 row(R"(\b)" + escaped(tensor.written) + R"(\s*\[\s*)" + escaped(entry) +
+                  R"(\s*\*\s*(\w+)\s*\+)");
+    std::string width;
+    if (!RE2::PartialMatch(kernel.body, row, &width)) continue;
+    const ProposedParam* size = param_written(kernel, width);
+    if (size == nullptr || size->role != ParamRole::Dim) continue;
+    stored.tensors.push_back(&tensor);
+    stored.width = size->name;
+  }
+}
 
 Stored stored_of(ProposedKernel& kernel, const ProposedParam& begin, const std::string& row) {
   Stored stored{"nnz"};
@@ -69,12 +89,15 @@ Stored stored_of(ProposedKernel& kernel, const ProposedParam& begin, const std::
       stored.place = place;
     }
     if (!stored.tensors.empty()) return stored;
+    add_wide(kernel, begin, entry, stored);
+    if (!stored.tensors.empty()) return stored;
   }
   return stored;
 }
 
 /// A tensor that is indexed by the stored columns has as many elements as there are columns.
 void bound_columns(ProposedKernel& kernel, const Stored& stored) {
+  if (stored.place.empty()) return;
   for (ProposedParam* columns : stored.tensors) {
     if (columns->dtype.find("int") == std::string::npos) continue;
     const std::string place = R"(\b)" + escaped(columns->written) + stored.place;
@@ -91,7 +114,7 @@ void bound_columns(ProposedKernel& kernel, const Stored& stored) {
 
 }  // namespace
 
-void describe_row_pointers(ProposedKernel& kernel) {
+bool describe_row_pointers(ProposedKernel& kernel) {
   for (ProposedParam& begin : kernel.params) {
     const bool may_point = is_tensor(begin) && begin.is_const && !begin.shape.empty() &&
                            begin.dtype.find("int") != std::string::npos;
@@ -102,10 +125,30 @@ void describe_row_pointers(ProposedKernel& kernel) {
     begin.sorted = true;
     begin.range = fmt::format("[0, \"{}\"]", stored.dim);
     kernel.sizes[stored.dim] = kStoredSizes;
-    for (ProposedParam* tensor : stored.tensors) tensor->shape = {stored.dim};
+    for (ProposedParam* tensor : stored.tensors) {
+      tensor->shape = {stored.dim};
+      if (!stored.width.empty()) tensor->shape.push_back(stored.width);
+    }
     bound_columns(kernel, stored);
-    return;
+    if (kernel.body.find("+=") != std::string::npos) kernel.accumulate = stored.dim;
+    return true;
   }
+  return false;
+}
+
+bool runs_as_described(Probe& probe, const std::string& entry, const ProposedKernel& kernel) {
+  // More stored elements than rows, so that the rows ascend in a trial.
+  constexpr int64_t kTried[][2] = {{5, 300}, {37, 130}, {11, 67}};
+  const bool is_whole = std::ranges::none_of(kernel.params, [](const ProposedParam& param) {
+    return is_tensor(param) && param.shape.empty();
+  });
+  Trial trial(probe, entry, kernel, kernel.launch());
+  return is_whole && std::ranges::all_of(kTried, [&](const auto& tried) {
+           Sizes sizes;
+           for (const std::string& dim : kernel.dims()) sizes[dim] = tried[0];
+           for (const auto& [dim, values] : kernel.sizes) sizes.emplace(dim, tried[1]);
+           return trial.fits(sizes);
+         });
 }
 
 void mark_distinct(ProposedKernel& kernel, const std::multimap<std::string, std::string>& tables,

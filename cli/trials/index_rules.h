@@ -6,13 +6,17 @@
 #include <string>
 
 #include "cli/proposals/propose.h"
+#include "cli/trials/probe.h"
 
 namespace gpuemu::cli {
 
 /// If the text loops from `begin[row]` to `begin[row + 1]`, proposes a sorted `begin`, a size for
 /// the stored elements and a range for the stored columns. Trials cannot show these, because they
-/// depend on values. Leaves other kernels unchanged.
-void describe_row_pointers(ProposedKernel& kernel);
+/// depend on values. Returns false for other kernels, which it leaves unchanged.
+bool describe_row_pointers(ProposedKernel& kernel);
+/// Returns whether the kernel runs with rows as described, which hold numbers that no trial before
+/// had.
+bool runs_as_described(Probe& probe, const std::string& entry, const ProposedKernel& kernel);
 
 /// Marks indices of rows that threads overwrite as distinct: `tables` has the tensors whose rows an
 /// index selects. Excludes rows that threads also read: two threads that update one row race if the

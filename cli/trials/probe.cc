@@ -99,9 +99,12 @@ std::vector<bool> changes(const std::vector<std::byte>& before, const std::vecto
 /// Returns the message as a sentence about the kernel. Addresses differ in every run.
 std::string sentence_of(std::string message) {
   static const RE2 kVerb("^(reads|writes|updates|copies) ");
+  static const RE2 kInstruction(R"((, [^ ,]+:\d+): [a-z@][^;]*$)");
   static const RE2 kNowhere(" at 0x[0-9a-f]+, which belongs to no tensor");
   RE2::Replace(&message, kVerb, R"(it \1 )");
   RE2::Replace(&message, kNowhere, " far from every tensor");
+  // Its line is enough to find the instruction.
+  RE2::Replace(&message, kInstruction, R"(\1)");
   return message;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <compare>
 #include <cstddef>
@@ -81,7 +82,9 @@ class Probe {
   /// symbol that the module lacks or that has another size; Timeout when all launches together have
   /// taken kProbeTimeMax.
   Result<ProbeSeen> run(const ProbeCall& call);
-  bool is_out_of_time() const { return spent_ >= limit_; }
+  bool is_out_of_time() const { return spent_ >= limit_ || (stop_ != nullptr && *stop_); }
+  /// Ends the time of all launches when `stop` becomes true; null: never.
+  void stop_when(const std::atomic<bool>* stop) { stop_ = stop; }
   /// Limits the time of all later launches together.
   void allow(std::chrono::nanoseconds more) { limit_ = std::min(limit_, spent_ + more); }
 
@@ -95,6 +98,7 @@ class Probe {
   std::unique_ptr<Device> device_;
   ModuleId module_;
   std::chrono::nanoseconds spent_{0}, limit_{kProbeTimeMax};
+  const std::atomic<bool>* stop_ = nullptr;
   /// The contents of tensors; created once for many launches.
   std::map<std::tuple<ProbeTensor, size_t, uint32_t>, std::vector<std::byte>> images_;
 };

@@ -5,6 +5,7 @@
 #include "cli/trials/index_rules.h"
 #include "cli/trials/memory_rules.h"
 #include "cli/trials/require.h"
+#include "cli/trials/sums.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -101,6 +102,24 @@ TEST(Requirements, AreThatSizesAreMultiplesOrNotLarger) {
   EXPECT_TRUE(all[1].holds({{"classes", 4}, {"pitch", 4}}));
 }
 
+TEST(SumLength, IsThatOfNestedLoopsAndOfALocal) {
+  ProposedKernel square = proposed(
+      "__global__ void blur(const float* x, const float* w, float* y, int n, int K) {"
+      " float sum = 0; for (int i = 0; i < K; i++) for (int j = 0; j < K; j++) sum += w[i * K + j];"
+      " y[threadIdx.x] = sum; }");
+  EXPECT_EQ(sum_length(square), "K * K");
+  ProposedKernel twice = proposed(
+      "__global__ void softmax(const float* x, float* y, int K) { float sum = 0;"
+      " for (int i = 0; i < K; i++) sum += x[i]; for (int i = 0; i < K; i++) y[i] = x[i] / sum; }");
+  twice.params[1].shape = {"1"};
+  EXPECT_EQ(sum_length(twice), "K");
+  ProposedKernel local = proposed(
+      "__global__ void sums(const float* x, float* y, int N, int C, int HW) {"
+      " const int M = N * HW; float sum = 0;"
+      " for (int i = threadIdx.x; i < M; i += blockDim.x) sum += x[i]; y[blockIdx.x] = sum; }");
+  EXPECT_EQ(sum_length(local), "N * HW");
+}
+
 ProposedParam pointer(const std::string& name, const std::string& dtype) {
   ProposedParam param{.name = name, .dtype = dtype};
   param.written = name;
@@ -116,13 +135,28 @@ TEST(DescribeRowPointers, SaysWhatRowsAndColumnsChoose) {
   kernel.body =
       "const int first = begin[row]; const int end = begin[row + 1];"
       "for (int e = first; e < end; ++e) { const int c = column[e]; sum += value[e] * x[c]; }";
-  describe_row_pointers(kernel);
+  EXPECT_TRUE(describe_row_pointers(kernel));
   EXPECT_TRUE(kernel.params[0].sorted);
   EXPECT_EQ(kernel.params[0].range, "[0, \"nnz\"]");
   EXPECT_EQ(kernel.params[1].range, "[0, \"column_count - 1\"]");
   EXPECT_EQ(kernel.params[2].shape, (std::vector<std::string>{"nnz"}));
   EXPECT_EQ(kernel.params[3].shape, (std::vector<std::string>{"column_count"}));
   EXPECT_EQ(kernel.sizes.size(), 2u);
+  EXPECT_EQ(kernel.accumulate, "nnz");
+}
+
+TEST(DescribeRowPointers, TakesRowsOfARaggedBatch) {
+  ProposedKernel kernel = proposed(
+      "__global__ void pool(const float* tokens, const int* begin, float* out, int batch, int "
+      "width) {"
+      " int b = blockIdx.y, d = threadIdx.x; float sum = 0;"
+      " int first = begin[b], last = begin[b + 1];"
+      " for (int t = first; t < last; ++t) sum += tokens[t * width + d];"
+      " out[b * width + d] = sum; }");
+  kernel.params[1].shape = {"batch + 1"};
+  EXPECT_TRUE(describe_row_pointers(kernel));
+  EXPECT_EQ(kernel.params[0].shape, (std::vector<std::string>{"nnz", "width"}));
+  EXPECT_EQ(kernel.params[1].range, "[0, \"nnz\"]");
 }
 
 TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
@@ -130,7 +164,7 @@ TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
   kernel.params = {pointer("x", "int32")};
   kernel.params[0].shape = {"n"};
   kernel.body = "y[i] = x[i + 1] - x[i];";
-  describe_row_pointers(kernel);
+  EXPECT_FALSE(describe_row_pointers(kernel));
   EXPECT_FALSE(kernel.params[0].sorted);
 }
 }  // namespace

@@ -105,6 +105,17 @@ bool reaches_size(const std::string& body, const std::string& size) {
          RE2::PartialMatch(body, R"([;(&|!?=,]\s*)" + name + R"(\s*(?:>=|<[^<=]))");
 }
 
+/// Returns the smallest and the largest number in the text: 1 and 1024 of "[1, 2, 256, 1024]".
+std::pair<int64_t, int64_t> ends_of(const std::string& sizes) {
+  int64_t value = 0, least = INT64_MAX, largest = 0;
+  re2::StringPiece rest(sizes);
+  while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
+    least = std::min(least, value);
+    largest = std::max(largest, value);
+  }
+  return {least, largest};
+}
+
 /// Lists the size of the block and its neighbours among the sizes of `dim`: the last element of
 /// whole blocks has no thread, and a range would seldom give such a size.
 void keep_whole_blocks(const std::string& dim, ProposedKernel& kernel) {
@@ -115,14 +126,9 @@ void keep_whole_blocks(const std::string& dim, ProposedKernel& kernel) {
   std::string text = sizes->second;
   RE2::GlobalReplace(&text, kMultiple, "");
   std::set<int64_t> values = {block / 2 + 1, block - 1, block, block + 1, 2 * block};
-  re2::StringPiece rest(text);
-  int64_t value = 0, least = block, largest = block;
-  while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
-    least = std::min(least, value);
-    largest = std::max(largest, value);
-  }
-  values.insert(least);
-  values.insert(largest);
+  const auto [least, largest] = ends_of(text);
+  values.insert(std::min(least, block));
+  values.insert(std::max(largest, block));
   sizes->second = fmt::format("[{}]", fmt::join(values, ", "));
 }
 
@@ -191,13 +197,26 @@ std::set<std::string> tell_one_more(ProposedKernel& kernel) {
 void tell_refused(const std::string& dim, int64_t refused, const std::string& why,
                   ProposedKernel& kernel) {
   if (why.empty()) return;
+  const std::string first_line = why.substr(0, why.find('\n'));
+  const std::string refusal = first_line.substr(0, first_line.find("; "));
+  // No size makes it right to use memory that nothing wrote, and the kernel provides for this one.
+  const bool is_fault = refusal.find("before anything was written") != std::string::npos;
+  if (is_fault && block_of(dim, kernel.launch()) > 1 && has_tail_check(kernel, dim)) {
+    kernel.doubts.push_back(fmt::format(
+        "The kernel compares an index with {0}, but {0} ran with {1} alone: with {0} = {2}, {3}. "
+        "If your program passes no other sizes, write {0} = {1}.",
+        dim, kernel.sizes[dim], refused, refusal));
+    const auto [least, largest] = ends_of(kernel.sizes[dim]);
+    kernel.sizes[dim] = fmt::format("[{}, {}]", least, largest);
+    return;
+  }
   const int64_t each = kernel.launch().each;
   const bool is_by_each =
       each > 1 && kernel.sizes[dim].ends_with(fmt::format("multiple_of = {} }}", each));
   kernel.notes.push_back(fmt::format(
       "{0} has the sizes that ran: {1}with {0} = {2}, {3}. Give it others if it should take them.",
       dim, is_by_each ? fmt::format("each thread takes {} elements at once, and ", each) : "",
-      refused, why.substr(0, why.find('\n'))));
+      refused, refusal));
 }
 
 }  // namespace gpuemu::cli

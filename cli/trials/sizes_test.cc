@@ -151,6 +151,20 @@ TEST(TellRefused, SaysWhichSizeWentWrongAndHow) {
   EXPECT_EQ(kernel.notes.size(), 1u);
 }
 
+TEST(TellRefused, KeepsASizeForWhichTheKernelProvidesButUsesMemoryThatNothingWrote) {
+  ProposedKernel kernel;
+  kernel.params = {{"n", ParamRole::Dim, "int32", "i32", "n"}};
+  kernel.launches = {{.grid = {"cdiv(n, 256)"}, .block = {"256"}}};
+  kernel.body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) sums[i] = tile[5];";
+  kernel.sizes = {{"n", "[1, 2, 256, 1024]"}};
+  tell_refused("n", 300, "it reads shared memory offset 532 before anything was written there",
+               kernel);
+  EXPECT_TRUE(kernel.notes.empty());
+  EXPECT_EQ(kernel.sizes["n"], "[1, 1024]");
+  ASSERT_EQ(kernel.doubts.size(), 1u);
+  EXPECT_NE(kernel.doubts[0].find("write n = [1, 2, 256, 1024]."), std::string::npos);
+}
+
 TEST(SizesToTry, AreMultiplesOfLargeTiles) {
   const auto tiled = tiles_to_try({"M", "N", "K"}, {{"M", 128}, {"N", 128}});
   ASSERT_EQ(tiled.size(), 2u);

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include <re2/re2.h>
-
+#include "cli/proposals/guess_launch.h"
 #include "cli/trials/sizes.h"
 #include "cli/trials/trial.h"
 
@@ -15,8 +14,7 @@ constexpr int64_t kNear = 16, kFar = 48;
 constexpr size_t kReaches = 4;
 
 bool is_stride(const ProposedParam& param) {
-  static const RE2 kName(R"((?i).*stride.*|.*pitch.*|ld[a-z]?|ld[a-z]?_.*|s\d{1,2})");
-  return param.role == ParamRole::Dim && RE2::FullMatch(param.name, kName);
+  return param.role == ParamRole::Dim && is_stride_name(param.name);
 }
 
 /// Determines the strides of one launch.

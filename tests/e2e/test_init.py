@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import time
 import tomllib
 
 import pytest
@@ -353,6 +354,24 @@ def test_what_was_found_before_ctrl_c_is_kept(new_home):
     config = tomllib.loads((home.project / "gpuemu.toml").read_text())
     assert 0 < len(config["kernels"]) < 80
     assert home.run("config", "check").returncode == 0
+
+
+def test_ctrl_c_does_not_wait_for_the_trials_of_a_slow_kernel(new_home):
+    body = "int i = blockIdx.x * blockDim.x + threadIdx.x; float s = 0; for (int k = 0; k < 1 << 30; k++) s += x[k % n]; if (i < n) y[i] = s;"
+    home = new_home({"k.cu": "__global__ void slow(const float* x, float* y, int n) {" + body + "}"})
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen([str(BIN / "gpuemu"), "init"], cwd=home.project, env={**home.env, "TERM": "xterm"}, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    drawn = b""
+    while b"trying k.cu: slow" not in drawn:
+        drawn += os.read(ours, 4096)
+    start = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    drawn += read_all(ours)
+    assert running.wait(timeout=120) == 130 and b"note: interrupted after 0 of 1 " in drawn, drawn
+    assert time.monotonic() - start < 6, "one launch ends after 2 s, all of them together after 10 s"
+    assert not (home.project / "gpuemu.toml").exists()
 
 
 def test_ptx_alone_is_enough(new_home):

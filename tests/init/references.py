@@ -258,3 +258,32 @@ def choose(mask, a, b):
 
 def add_halves(a, b):
     return a + b
+
+
+def spmv_csr_warps(begin, column, value, x):
+    return np.array([np.dot(value[a:b], x[column[a:b]]) for a, b in zip(begin[:-1], begin[1:])])
+
+
+def ragged_mean(tokens, offsets):
+    return np.array([tokens[a:b].mean(0) if b > a else np.zeros(tokens.shape[1]) for a, b in zip(offsets[:-1], offsets[1:])])
+
+
+def conv_transposed(input, weight, bias, step, pad, out_h, out_w):
+    n, channels_in, h, w = input.shape
+    _, channels_out, k, _ = weight.shape
+    full = np.zeros((n, channels_out, max((h - 1) * step + k, out_h + pad), max((w - 1) * step + k, out_w + pad)))
+    for row in range(h):
+        for col in range(w):
+            part = np.einsum("nc,cokl->nokl", input[:, :, row, col], weight)
+            full[:, :, row * step:row * step + k, col * step:col * step + k] += part
+    return full[:, :, pad:pad + out_h, pad:pad + out_w] + bias[None, :, None, None]
+
+
+def channel_sums(grad, x, mean):
+    return (grad * (x - mean[None, :, None])).sum((0, 2)), grad.sum((0, 2))
+
+
+def store_keys(key, cache, slots):
+    out = cache.copy()
+    out[slots] = key
+    return out
