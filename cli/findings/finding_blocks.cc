@@ -74,6 +74,20 @@ std::vector<SourceMark> marks_of(const ValidationFailure& finding, const std::st
   return marks;
 }
 
+/// Returns the usual fix of a wrong value of which that is known; "" if nothing is.
+std::string_view help_for(ExplainVerdict verdict) {
+  switch (verdict) {
+    case ExplainVerdict::Logic:
+      return "compare constants, operators, indices and masks with the reference";
+    case ExplainVerdict::Numerical:
+      return "reorder the formula, or use a wider type where the value is lost";
+    case ExplainVerdict::Rounding:
+      return "`gpuemu calibrate` proposes a tolerance";
+    default:
+      return "";
+  }
+}
+
 std::string counts_of(const FindingGroup& group, const OpFailures& op) {
   if (op.cases == 0) return "";
   const bool all_listed = op.failures.size() >= op.failed;
@@ -127,7 +141,7 @@ std::string block_of(const FindingGroup& group, const OpFailures& op, const Bloc
   const std::string drawn = case_text(*group.smallest);
   note("case", fmt::format("{}{}seed {}{}", drawn, drawn.empty() ? "" : ", ", group.smallest->seed,
                            counts_of(group, op)));
-  note("help", help_of(finding));
+  note("help", help_of(finding, group.diagnosis));
   if (op.is_stored) note("next", next_command(group, op.cases == 0));
   return all;
 }
@@ -165,7 +179,17 @@ MessageParts parts_of(const ValidationFailure& finding) {
   return {message.substr(0, at), rest.substr(0, end + 1)};
 }
 
-std::string help_of(const ValidationFailure& finding) {
+std::string help_of(const ValidationFailure& finding, const Diagnosis* diagnosis) {
+  if (finding.kind == FindingKind::ToleranceExceeded && diagnosis != nullptr) {
+    const std::string_view fitting = help_for(diagnosis->verdict);
+    if (!fitting.empty()) return std::string(fitting);
+  }
+  const bool loses_infinity = finding.kind == FindingKind::InfDetected &&
+                              finding.message.find("inf_lost") != std::string::npos;
+  if (loses_infinity) {
+    return "look for limits and initial values such as -FLT_MAX that replace an infinity; "
+           "nan_policy = \"any\" accepts them";
+  }
   std::string help(finding_info(finding.kind).help);
   const bool of_kernel = finding.kind == FindingKind::UninitializedRead &&
                          !finding.message.starts_with("reads byte offset");

@@ -48,8 +48,9 @@ MessageParts parts_of(const ValidationFailure& finding);
 /// its own.
 std::string short_title(const ValidationFailure& finding);
 
-/// Returns the usual fix. For the kernel's own memory, omits advice that only applies to tensors.
-std::string help_of(const ValidationFailure& finding);
+/// Returns the usual fix; of a wrong value, the one that fits what the diagnosis says (null: there
+/// is none). For the kernel's own memory, omits advice that only applies to tensors.
+std::string help_of(const ValidationFailure& finding, const Diagnosis* diagnosis);
 
 /// Returns the command to run next on the smallest case: `explain` for a wrong value; for a fault
 /// of the kernel, `minimize`, or `debug` if the op has a single case.

@@ -117,5 +117,29 @@ TEST(FindingTable, EachKindHasItsHeadingInTheDocumentation) {
       << "a heading in docs/reference/findings.md has no row in findings.def";
 }
 
+TEST(HelpOf, FitsWhatTheDiagnosisSays) {
+  ValidationFailure wrong;
+  wrong.kind = FindingKind::ToleranceExceeded;
+  EXPECT_NE(help_of(wrong, nullptr).find("run `gpuemu explain`"), std::string::npos);
+  Diagnosis diagnosis;
+  diagnosis.verdict = ExplainVerdict::Logic;
+  EXPECT_NE(help_of(wrong, &diagnosis).find("indices and masks"), std::string::npos);
+  diagnosis.verdict = ExplainVerdict::Numerical;
+  EXPECT_NE(help_of(wrong, &diagnosis).find("wider type"), std::string::npos);
+  diagnosis.verdict = ExplainVerdict::Rounding;
+  EXPECT_NE(help_of(wrong, &diagnosis).find("calibrate"), std::string::npos);
+  diagnosis.verdict = ExplainVerdict::Unknown;
+  EXPECT_EQ(help_of(wrong, &diagnosis), help_of(wrong, nullptr));
+}
+
+TEST(HelpOf, SearchesNoOverflowWhereAnInfinityIsLost) {
+  ValidationFailure lost;
+  lost.kind = FindingKind::InfDetected;
+  lost.message = "inf_lost: element 0 [0, 0]: expected -inf, got -3.4e+38";
+  EXPECT_NE(help_of(lost, nullptr).find("-FLT_MAX"), std::string::npos);
+  lost.message = "inf_created: element 0 [0, 0]: expected 1, got inf";
+  EXPECT_NE(help_of(lost, nullptr).find("overflow"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gpuemu::cli

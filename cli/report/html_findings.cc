@@ -53,6 +53,15 @@ struct Page {
   std::vector<CiFinding> findings;
   std::map<std::pair<std::string, uint32_t>, uint64_t> hits;  ///< By file and line.
 
+  /// Returns the text with files of the folder relative to it.
+  std::string relative(std::string words) const {
+    const std::string prefix = style.folder + "/";
+    for (size_t at = words.find(prefix); prefix.size() > 1 && at != words.npos;
+         at = words.find(prefix, at)) {
+      words.erase(at, prefix.size());
+    }
+    return words;
+  }
   /// A wrong value has no line of its own: the output stands where nothing explained it.
   std::string place(const CiFinding& finding) const {
     const SourceSpot spot = spot_of(finding);
@@ -163,7 +172,7 @@ std::string fact(const char* name, const std::string& value) {
   return value.empty() ? "" : fmt::format("<dt>{}</dt><dd>{}</dd>\n", name, value);
 }
 
-std::string facts(const CiFinding& finding, const MessageParts& parts) {
+std::string facts(const Page& page, const CiFinding& finding, const MessageParts& parts) {
   const FindingGroup& group = finding.group;
   const std::string drawn = case_text(*group.smallest);
   const bool client_case = !group.smallest->repro_info || !group.smallest->repro_info->base_seed;
@@ -179,10 +188,12 @@ std::string facts(const CiFinding& finding, const MessageParts& parts) {
               fmt::format("{}<strong>{}</strong>", share_bar(group.cases, finding.cases, "no"),
                           cases_text(finding))) +
          fact("values", values) + fact("thread", text(parts.thread)) +
-         fact("why", group.diagnosis == nullptr ? "" : text(one_line(group.diagnosis->note))) +
+         fact("why", group.diagnosis == nullptr
+                         ? ""
+                         : text(page.relative(one_line(group.diagnosis->note)))) +
          fact("smallest case", text(fmt::format("{}{}seed {}", drawn, drawn.empty() ? "" : ", ",
                                                 group.smallest->seed))) +
-         fact("help", text(help_of(*group.finding))) +
+         fact("help", text(help_of(*group.finding, group.diagnosis))) +
          fact("also", also.empty() ? "" : text(also + ", which this can cause; fix it first")) +
          fact("next",
               command(next_command(group, false)) + " " + command(replay_command(*group.smallest)) +
@@ -220,8 +231,8 @@ std::string section(const Page& page, size_t index, bool first_of_op) {
   return fmt::format(
       "<section id=\"finding-{}\"><h3>{} <span class=\"mute\">{}</span></h3>\n<p>{}</p>\n"
       "<div class=\"figures\">{}</div>\n{}{}</section>\n",
-      index + 1, title_of(finding), text(place), text(parts.title), figures,
-      source_section(page, finding), facts(finding, parts));
+      index + 1, title_of(finding), text(place), text(page.relative(parts.title)), figures,
+      source_section(page, finding), facts(page, finding, parts));
 }
 
 /// Lists one line per finding, with a link to its section.
@@ -236,7 +247,8 @@ std::string overview(const Page& page, size_t shown) {
         text(page.place(finding)), share_bar(finding.group.cases, finding.cases, "no"),
         finding.group.cases, finding.cases);
   }
-  return "<div class=\"scroll\"><table><tr><th>finding</th><th>op</th><th>where</th><th>failing "
+  return "<div class=\"scroll\"><table "
+         "class=\"overview\"><tr><th>finding</th><th>op</th><th>where</th><th>failing "
          "cases</th></tr>\n" +
          rows + "</table></div>\n";
 }

@@ -38,6 +38,9 @@ dt{color:var(--mute)}dd{margin:0}
 section{padding:.6rem}}
 .share{display:inline-block;width:120px;max-width:100%;height:10px;background:var(--line);
 border-radius:3px;overflow:hidden;vertical-align:middle;margin-right:.5rem}
+/* Each section says where its finding is. */
+@media (max-width:36rem){.overview td:nth-child(3),.overview th:nth-child(3){display:none}
+.overview td{overflow-wrap:anywhere}}
 @media (max-width:36rem){.share{width:60px}td,th{padding:.3rem .35rem}.scroll td{min-width:0}}
 .share i{display:block;height:100%;background:var(--good)}.share.no i{background:var(--bad)}
 summary{cursor:pointer;margin:.6rem 0}

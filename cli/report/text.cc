@@ -92,11 +92,13 @@ void print_failed(const OpTestReport& op, const ReportStyle& style, std::ostream
   if (!style.blocks) {
     out << line << first_finding(op) << '\n';
     for (const ValidationResult& failure : op.failures) print_reasons(failure, out);
+    out << guess_warning(op.guess, style);
     return;
   }
   OpFailures all{.failures = {}, .failed = op.failed, .cases = op.cases};
   for (const ValidationResult& failure : op.failures) all.failures.push_back(&failure);
-  out << line << "\n\n" << finding_blocks(all, style.block) << '\n';
+  out << line << "\n\n"
+      << guess_warning(op.guess, style) << finding_blocks(all, style.block) << '\n';
 }
 
 void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& out,
@@ -124,7 +126,6 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
     return;
   }
   print_failed(op, style, out, err);
-  out << guess_warning(op.guess, style);
   out << warnings_text(op.warned, op.cases, op.warnings);
   if (style.blocks && !op.warnings.empty()) out << '\n';
   if (!style.compact) print_basis(op, out);
@@ -353,7 +354,10 @@ void print_case(const ValidationResult& result, std::ostream& out, const ReportS
     }
     print_reasons(result, out);
   }
-  if (!result.error_stats) return;
+  // Beside findings about anything else, the errors of float outputs that are right say nothing.
+  const bool says_nothing =
+      !result.failures.empty() && result.error_stats && result.error_stats->num_exceeding == 0;
+  if (!result.error_stats || says_nothing) return;
   const ErrorStats& stats = *result.error_stats;
   if (!std::isfinite(stats.max_abs)) {
     out << fmt::format("  errors: {} of {} elements exceed, the largest is not finite\n",

@@ -189,6 +189,37 @@ bool is_wrong_integer(const CasePlan& plan, const ValidationFailure& finding) {
          std::ranges::none_of(plan.inputs, has_floats);
 }
 
+/// Returns what may be missing in gpuemu.toml for a value of an integer output that the kernel
+/// derives from floats; "" for other findings.
+std::string advice_about_integers(const OpConfig& op, const CasePlan& plan,
+                                  const ValidationFailure& finding) {
+  const auto made = std::ranges::find(plan.outputs, finding.output, &CaseTensor::name);
+  const bool is_integer = made != plan.outputs.end() && !is_float(made->dtype) &&
+                          finding.kind == FindingKind::ToleranceExceeded;
+  if (!is_integer) return {};
+  // Quantized values are narrow, indices are not.
+  const bool is_narrow = byte_size(made->dtype) < byte_size(DType::Int32);
+  const bool is_near =
+      finding.expected && finding.actual && std::abs(*finding.expected - *finding.actual) <= 1;
+  if (is_narrow && is_near && made->dtype != DType::Bool) {
+    return fmt::format(
+        "if '{}' holds rounded values, `tolerances = {{ {} = 1 }}` accepts the other neighbour of "
+        "a half; otherwise compare the formula with the reference",
+        finding.output, name_of(made->dtype));
+  }
+  const auto spec = std::ranges::find(op.outputs, finding.output, &TensorSpec::name);
+  const auto keys = std::ranges::find_if(
+      plan.inputs, [](const CaseTensor& input) { return is_float(input.dtype); });
+  const bool may_tie = keys != plan.inputs.end() && spec != op.outputs.end() &&
+                       spec->indices_of.empty() && !is_narrow;
+  return fmt::format("compare indices, masks and constants with the reference{}",
+                     may_tie ? fmt::format("; if '{0}' holds indices of '{1}', of which equal "
+                                           "elements are equally right, declare '{0}' with "
+                                           "`indices_of = \"{1}\"`",
+                                           finding.output, keys->name)
+                             : "");
+}
+
 /// Returns the reply if no element can be explained: the fault was not a value, or nothing was
 /// wrong.
 Result<ExplainResultReply> Explainer::without_element(const CaseReport& outcome) {
@@ -207,9 +238,11 @@ Result<ExplainResultReply> Explainer::without_element(const CaseReport& outcome)
         "What to do: compare indices, masks and constants with the reference, and look for "
         "elements that several threads update: without an atomic all but one update are lost."};
   } else {
+    const ValidationFailure& first = outcome.result.failures.front();
     reply_.sentences = {fmt::format("No value of a float output is wrong; the finding is {}: {}",
-                                    name_of(outcome.result.failures.front().kind),
-                                    outcome.result.failures.front().message)};
+                                    name_of(first.kind), first.message)};
+    const std::string advice = advice_about_integers(task_.op, task_.plan, first);
+    if (!advice.empty()) reply_.sentences.push_back("What to do: " + advice);
   }
   return std::move(reply_);
 }

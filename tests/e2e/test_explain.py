@@ -156,3 +156,19 @@ def test_explain_and_reproduce_end_with_one_command_to_copy(failing, op, step):
     assert told.startswith("next: ") and step.format(seed=seeds[op]) in told, told
     again = home.run("reproduce", seeds[op], "--op", op).stdout.splitlines()[-1]
     assert again == f"next: `gpuemu explain {seeds[op]}`", again
+
+
+def test_a_tie_that_goes_the_other_way_is_told_how_to_be_declared(new_home):
+    kernel = ("extern \"C\" __global__ void last(const float* x, int* at, int n) {\n  int best = 0;\n"
+              "  for (int i = 1; i < n; ++i) if (x[i] >= x[best]) best = i;\n  at[0] = best;\n}\n")
+    config = ('[[kernels]]\nname = "last"\nsource = "last.cu"\nreference = "last.py"\nnan_policy = "any"\n'
+              'inputs = [{ name = "x", shape = ["n"], dtype = "float32", range = [0.0, 1.0] }]\noutputs = [{ name = "at", shape = [1], dtype = "int32"MORE }]\n'
+              'dims = { n = [1, 40] }\nlaunches = [{ entry = "last", grid = [1], block = [1], args = ["x", "at", "i32:n"] }]\n')
+    home = new_home({"last.cu": kernel, "last.py": "def reference(x):\n    return [x.argmax()]\n", "gpuemu.toml": config.replace("MORE", "")})
+    assert home.run("test", "--cases", 24, "--seed", 1).returncode == 1
+    told = home.run("explain", "last").stdout
+    assert 'declare \'at\' with `indices_of = "x"`' in told, told
+    again = home.run("reproduce", "last").stdout
+    assert "[ToleranceExceeded]" in again and "0 of 1 elements exceed" not in again, again
+    (home.project / "gpuemu.toml").write_text(config.replace("MORE", ', indices_of = "x"'))
+    assert home.run("test", "--cases", 24, "--seed", 1).returncode == 0
