@@ -26,7 +26,8 @@ std::string clean_text(const fs::path& file) {
 
 class Reader {
  public:
-  explicit Reader(const SourceFiles& files) : files_(files), dirs_(files.include_dirs) {
+  Reader(const SourceFiles& files, const std::atomic<bool>& stop)
+      : files_(files), stop_(stop), dirs_(files.include_dirs) {
     for (const std::string& dir : include_dirs_of_build(files.folder)) {
       if (std::ranges::find(dirs_, dir) == dirs_.end()) {
         dirs_.push_back(dir);
@@ -127,12 +128,12 @@ class Reader {
   const std::string& missing_header(const fs::path& path) {
     const auto [place, is_new] = missing_.try_emplace(path.string());
     if (!is_new) return place->second;
-    const auto plain = compile_for_trial(path, dirs_, {});
-    if (!plain) place->second = about_missing_header(plain.error().message);
+    place->second = about_missing_header(first_errors(path, dirs_, stop_));
     return place->second;
   }
 
   const SourceFiles& files_;
+  const std::atomic<bool>& stop_;
   std::vector<std::string> dirs_;
   std::vector<HostLaunch> launches_;
   std::set<std::string> seen_;
@@ -166,7 +167,7 @@ std::vector<std::string> told(const std::vector<LeftOut>& left_out) {
 
 SourceKernels read_sources(const SourceFiles& files, const Progress& progress,
                            const std::atomic<bool>& stop) {
-  Reader reader(files);
+  Reader reader(files, stop);
   std::vector<std::string> all = files.cuda;
   // Headers of a header-only library are included by no source.
   all.insert(all.end(), files.headers.begin(), files.headers.end());

@@ -179,6 +179,19 @@ void try_kernels(const fs::path& folder, std::vector<FileToTry>& files, const Pr
   Workshop(folder, files, progress, stop).run();
 }
 
+std::string first_errors(const fs::path& path, const std::vector<std::string>& include_dirs,
+                         const std::atomic<bool>& stop) {
+  CompileRequest request;
+  request.path = path.string();
+  request.arch = kArchitecture;
+  request.include_dirs = include_dirs;
+  request.flags = {"-fdevice-syntax-only"};
+  request.cancel = &stop;
+  // Even without errors it fails, because there is no PTX then.
+  const auto made = compile_source(request);
+  return made ? "" : made.error().message;
+}
+
 Result<CompiledModule> compile_for_trial(const fs::path& path,
                                          const std::vector<std::string>& include_dirs,
                                          const std::vector<std::string>& entries,

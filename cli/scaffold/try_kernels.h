@@ -31,6 +31,11 @@ struct FileToTry {
 void try_kernels(const std::filesystem::path& folder, std::vector<FileToTry>& files,
                  const Progress& progress, const std::atomic<bool>& stop);
 
+/// Returns the errors of the source without making code, which takes a fraction of the time.
+std::string first_errors(const std::filesystem::path& path,
+                         const std::vector<std::string>& include_dirs,
+                         const std::atomic<bool>& stop);
+
 Result<CompiledModule> compile_for_trial(const std::filesystem::path& path,
                                          const std::vector<std::string>& include_dirs,
                                          const std::vector<std::string>& entries,
