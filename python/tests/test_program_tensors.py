@@ -12,7 +12,10 @@ import pytest
 
 import gpuemu
 from gpuemu import program, rng
+from gpuemu.program.places import HostPlace
+from gpuemu.program.session import SESSION
 from gpuemu.program.tape import PENDING_MAX, TAPE
+from gpuemu.program.tensors import Tensor
 
 
 @pytest.fixture(autouse=True)
@@ -324,10 +327,65 @@ def test_ops_of_a_gradient_are_written_where_backward_is_called():
     assert x.grad.graph().nodes[-1].where.startswith(__file__) and open(__file__).read().splitlines()[line - 1].strip() == "(x * x).backward()"
 
 
-def test_many_shapes_and_attributes_are_forgotten_without_a_trace(monkeypatch):
-    from gpuemu.program import tape
+def test_equal_tapes_are_bound_once_where_other_ops_were_dropped_between_theirs():
+    x = program.ones(3)
 
-    monkeypatch.setattr(tape, "WRITTEN_MAX", 8)
+    def step(between):
+        y = x * 2.0
+        between(y)
+        z = y + x
+        del y
+        return z.data.tolist()
+
+    def dropped(y):
+        x - 1.0
+
+    made = [step(between) for between in (len, dropped, len, Tensor.graph, dropped)]
+    assert made == [[3.0] * 3] * 5 and len(TAPE.plans) == 1
+
+
+def test_an_interrupted_op_leaves_the_others_as_they_were(monkeypatch):
+    x, y = program.full((2,), 3.0), program.full((2,), 5.0)
+    z = x * 2.0
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(TAPE, "pending", _Interrupting(TAPE.pending))
+        y * y  # Ctrl-C when it is written and not yet pending.
+    assert (z - y).data.tolist() == [1.0] * 2 and (y * x).data.tolist() == [15.0] * 2
+
+
+class _Interrupting(list):
+    def append(self, one):
+        raise KeyboardInterrupt
+
+
+def test_places_that_take_turns_compute_what_is_theirs(monkeypatch):
+    a = program.ones(2) * 3.0
+    b = a + 1.0
+    with monkeypatch.context() as patched:
+        other = HostPlace()
+        patched.setattr(SESSION, "place", lambda: other)
+        c = program.tensor([1.0, 2.0]) * 2.0
+    del a  # Its call is needed by b.
+    assert c.data.tolist() == [2.0, 4.0] and b.is_pending
+    assert (b * 2.0).data.tolist() == [8.0] * 2
+
+
+def test_gradients_of_equal_ops_are_those_of_their_own_operands():
+    for factor in (2.0, 3.0, -1.0):
+        x = program.full((2, 2), factor, requires_grad=True)
+        y = program.full((2, 2), factor + 1.0, requires_grad=factor > 0)
+        ((x * y) @ (y / x)).sum().backward()
+        assert x.grad.shape == (2, 2) and (y.grad is not None) == (factor > 0)
+        again = program.full((2, 2), factor, requires_grad=True)
+        (again * (factor + 1.0)).sum().backward()
+        assert again.grad.data.tolist() == [[factor + 1.0] * 2] * 2
+
+
+def test_many_shapes_and_attributes_are_forgotten_without_a_trace(monkeypatch):
+    from gpuemu.program import calls, tape
+
+    for module in (calls, tape):
+        monkeypatch.setattr(module, "WRITTEN_MAX", 8)
     kept = program.ones(3)
     for size in range(1, 30):
         x = program.ones(size) * 2.0 + float(size)

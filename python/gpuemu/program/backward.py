@@ -13,7 +13,8 @@ from gpuemu.program.functions import number_array
 from gpuemu.program.ops.gradients import Backward
 from gpuemu.program.places import Place
 from gpuemu.program.specs import FLOATS, Spec, as_stored
-from gpuemu.program.tape import TAPE, Call, Lazy
+from gpuemu.program.calls import Call, Lazy, Op
+from gpuemu.program.tape import TAPE
 
 # The gradient function of program.call, which works on tensors: returns the gradients of the inputs of an edge, given those of
 # its outputs.
@@ -24,32 +25,44 @@ class Edge:
     """Records how a tensor was computed, for its gradient. inputs: the values if the gradient needs them, else their specs;
     parents: leaves and other edges, None for an input that needs no gradient. gradient: the function given to program.call."""
 
-    __slots__ = ("__weakref__", "attrs", "gradient", "inputs", "kind", "number", "outputs", "parents", "specs")
+    __slots__ = ("__weakref__", "gradient", "inputs", "number", "op", "outputs", "parents")
 
-    def __init__(self, call: Call, gradient: OfCallers | None, inputs: Sequence[Any], lazies: list[Lazy], outputs: list[Lazy]) -> None:
-        kind = call.kind
-        needs = rules.rule(kind).needs if gradient is None else "io"
-        self.number = call.number
-        self.kind = kind
-        self.attrs = call.attrs
-        self.gradient = gradient
-        self.specs = [outputs[0].spec] if len(outputs) == 1 else [one.spec for one in outputs]
-        self.inputs: list[Lazy | Spec] = lazies if "i" in needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]  # type: ignore[assignment]
-        self.outputs: list[Lazy | Spec] = outputs if "o" in needs else self.specs  # type: ignore[assignment]
-        parents: list[Any] = []
-        self.parents = parents  # Tensors that are leaves, and (Edge, index).
-        for one in inputs:
-            if one.requires_grad:
-                edge = one._edge
-                parents.append(one if edge is None else (edge, one._index))
-            else:
-                parents.append(None)
+    number: int
+    op: Op
+    gradient: OfCallers | None
+    inputs: Sequence[Lazy | Spec]
+    outputs: Sequence[Lazy | Spec]
+    parents: list[Any]  # Tensors that are leaves, and (Edge, index).
+
+
+def edge_of(call: Call, gradient: OfCallers | None, inputs: Sequence[Any], lazies: list[Lazy], outputs: list[Lazy]) -> Edge:
+    """Returns the edge of a call. It is made without __init__(), as calls are."""
+    edge: Edge = object.__new__(Edge)
+    edge.number, edge.gradient = call.number, gradient
+    edge.op = op = call.op
+    if gradient is None:
+        edge.inputs = op.shapes or _kept(op, lazies)
+        edge.outputs = outputs if op.keeps_outputs else op.specs
+    else:
+        edge.inputs, edge.outputs = lazies, outputs
+    edge.parents = parents = []
+    for one in inputs:
+        if one.requires_grad:
+            behind = one._edge
+            parents.append(one if behind is None else (behind, one._index))
+        else:
+            parents.append(None)
+    return edge
+
+
+def _kept(op: Op, lazies: list[Lazy]) -> Sequence[Lazy | Spec]:
+    return lazies if "i" in op.rule.needs else [one.spec if one.spec.dtype in FLOATS else one for one in lazies]
 
 
 def leaf(value: Any, dtype: str | None, place: Place, what: str = "operand") -> Lazy:
     """Creates a leaf from host data."""
     array, kind = as_stored(value, dtype, what)
-    return Lazy(Spec(array.shape, kind), place, None, 0, place.put(array, kind))
+    return Lazy(Spec(array.shape, kind), place, place.put(array, kind))
 
 
 def number_of(value: Any, like: Lazy, op: str) -> Lazy:
@@ -83,7 +96,7 @@ def leaf_gradients(start: Any, first: Lazy) -> list[tuple[Any, Lazy]]:
         edge, index = parent
         found = arrived.get(edge.number)
         if found is None:
-            found = arrived[edge.number] = edge, [None] * len(edge.specs)
+            found = arrived[edge.number] = edge, [None] * len(edge.op.specs)
         slots = found[1]
         before = slots[index]
         slots[index] = made if before is None else sum_of(before, made)
@@ -103,11 +116,73 @@ def _of_edge(edge: Edge, dys: Sequence[Lazy | None], place: Place) -> list[Lazy 
     """Returns the gradients of the inputs of one op."""
     whole: Any = dys
     if None in dys:
-        whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.specs)]
+        whole = [dy if dy is not None else leaf(np.zeros(spec.shape), spec.dtype, place) for dy, spec in zip(dys, edge.op.specs)]
     if edge.gradient is not None:
         return edge.gradient(edge, whole)
-    gradient = rules.rule(edge.kind).gradient
-    if gradient is None:
-        raise GradError(f"backward: {edge.kind.removeprefix(rules.RAW)} has no gradient; give call() one with gradient=")
-    wanted = [one is not None for one in edge.parents]
-    return gradient(Backward(written, edge.inputs, edge.outputs, edge.attrs, whole, lambda value, like: number_of(value, like, edge.kind), wanted))
+    wanted = tuple([one is not None for one in edge.parents])
+    recipe = edge.op.gradients.get(wanted)
+    return recipe.follow(edge, whole) if recipe is not None else _first(edge, whole, wanted)
+
+
+def _first(edge: Edge, dys: Sequence[Lazy], wanted: Sequence[bool]) -> list[Lazy | None]:
+    """Calls the gradient function of an op, and keeps what it wrote if every edge of the op has the same gradient."""
+    op = edge.op
+    if op.rule.gradient is None:
+        raise GradError(f"backward: {op.kind.removeprefix(rules.RAW)} has no gradient; give call() one with gradient=")
+    recipe = Recipe(edge, dys)
+    made = op.rule.gradient(Backward(recipe.apply, edge.inputs, edge.outputs, op.attrs, dys, recipe.number, wanted))
+    if recipe.ends(made):
+        op.gradients[wanted] = recipe
+    return made
+
+
+class Recipe:
+    """What the gradient function of an op wrote: ops and numbers. The function depends on nothing but what equal ops have in
+    common, so the ops are written again without it. Values are numbered: the inputs of the edge, its outputs, the gradients of
+    these, and the results of the steps."""
+
+    __slots__ = ("_at", "results", "steps")
+
+    def __init__(self, edge: Edge, dys: Sequence[Lazy]) -> None:
+        self.steps: list[tuple[Any, list[int]]] = []  # An op and its inputs, or a number and the value that it is like.
+        self.results: list[int | None] = []
+        self._at: list[Any] | None = [*edge.inputs, *edge.outputs, *dys]
+
+    def apply(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> list[Lazy]:
+        """Writes an op, and notes it."""
+        call, made = TAPE.write(kind, inputs, attrs)
+        self._note(call.op, list(map(self._number_of, inputs)), made)
+        if kind not in rules.RULES:
+            self._at = None  # Its name may be registered again.
+        return made
+
+    def number(self, value: Any, like: Any) -> Lazy:
+        """Makes a number, and notes it."""
+        made = number_of(value, like, "backward")
+        self._note(value, [self._number_of(like)], [made])
+        return made
+
+    def _number_of(self, value: Any) -> int:
+        return next((at for at, one in enumerate(self._at or ()) if one is value), -1)
+
+    def _note(self, step: Any, of: list[int], made: list[Lazy]) -> None:
+        if self._at is not None:
+            self.steps.append((step, of))
+            self._at = None if -1 in of else [*self._at, *made]  # -1: a value from elsewhere.
+
+    def ends(self, made: Sequence[Lazy | None]) -> bool:
+        """Ends the notes with the results of the function. Returns False if its steps cannot be repeated."""
+        places = [None if one is None else self._number_of(one) for one in made]
+        known, self._at = self._at is not None and -1 not in places, None  # Keeps no value.
+        self.results = places
+        return known
+
+    def follow(self, edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
+        """Does the same for an edge of an equal op."""
+        values: list[Any] = [*edge.inputs, *edge.outputs, *dys]
+        for step, of in self.steps:
+            if type(step) is Op:
+                values += TAPE.write(step.kind, [values[at] for at in of], step.attrs, None, step)[1]
+            else:
+                values.append(number_of(step, values[of[0]], "backward"))
+        return [None if at is None else values[at] for at in self.results]

@@ -22,7 +22,7 @@ def _made(array: Array, dtype: str, requires_grad: bool, name: str | None) -> Te
     if name is not None and not isinstance(name, str):
         raise TypeError(f"name is of type {type(name).__name__}, expected a str or None")
     place = SESSION.place()
-    return Tensor(Lazy(Spec(array.shape, dtype), place, None, 0, place.put(array, dtype)), requires_grad=requires_grad, name=name)
+    return Tensor(Lazy(Spec(array.shape, dtype), place, place.put(array, dtype)), requires_grad=requires_grad, name=name)
 
 
 def _sizes(shape: Sequence[Any]) -> tuple[int, ...]:

@@ -34,22 +34,28 @@ def _is_inside(file: str) -> bool:
     return _IS_INSIDE.setdefault(file, file.startswith(_PACKAGE))
 
 
-def place_of_caller(depth: int = 1) -> tuple[str, int]:
-    """Returns file and line of the caller outside this package; "" and 0 if there is none. depth: this many callers are known to
-    be inside."""
+Where = tuple[Any, int]  # Code of the program and the position in it, from which text_of() finds the line; (None, 0) if unknown.
+
+
+def place_of_caller(depth: int = 1) -> Where:
+    """Returns the place of the caller outside this package. depth: this many callers are known to be inside."""
     frame: Any = sys._getframe(depth)
     while frame is not None:
-        file = frame.f_code.co_filename
-        inside = _IS_INSIDE.get(file)
-        if not inside and (inside is False or not _is_inside(file)):
-            return file, frame.f_lineno
+        code = frame.f_code
+        inside = _IS_INSIDE.get(code.co_filename)
+        if not inside and (inside is False or not _is_inside(code.co_filename)):
+            return code, frame.f_lasti
         frame = frame.f_back
-    return "", 0
+    return None, 0
 
 
-def text_of(place: tuple[str, int]) -> str:
-    """Formats a file and a line for messages."""
-    return f"{place[0]}:{place[1]}" if place[0] else ""
+def text_of(place: Where) -> str:
+    """Formats a place as file and line; "" if it is unknown."""
+    code, at = place
+    if code is None:
+        return ""
+    line = next((line for start, end, line in code.co_lines() if start <= at < end and line is not None), code.co_firstlineno)
+    return f"{code.co_filename}:{line}"
 
 
 def written_at() -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +17,15 @@ from gpuemu.program.values import GraphData
 from gpuemu.runtime.issuers import Issuer, told
 from gpuemu.runtime.memory import Block, device_memory
 from gpuemu.runtime.prepared import PreparedCalls
+from gpuemu.runtime.recycling import Results
 from gpuemu.runtime.tensors import Layout
 from gpuemu.tensors import Array
 
 if TYPE_CHECKING:
     from gpuemu.program.tape import Lazy
+
+
+_address = operator.attrgetter("address")
 
 
 def tensor_of(held: runtime.Tensor | Block) -> runtime.Tensor:
@@ -42,7 +47,7 @@ class LocalProgram:
         self.outputs = list(dict.fromkeys(plan.storage(vid) for vid in graph.outputs.values()))
         self.views = [vid for vid in graph.outputs.values() if vid not in self.outputs]
         self.prepared: PreparedCalls | None = None
-        self.layouts: list[Layout] = []  # Of outputs.
+        self.results: Results | None = None
         self.issuer = Issuer(device, lowered, graph.nodes)
         self.fixed = list({id(one._memory): one._memory._block for one in self.storage.roots.values()}.values())
 
@@ -55,7 +60,7 @@ class LocalProgram:
             inputs, outputs = ([(plan.storage(vid), self.storage.tensor(vid)) for vid in one[side]] for side in ("inputs", "outputs"))
             calls.add(one["op"], inputs, outputs, schema, attrs)
         self.prepared = calls
-        self.layouts = [Layout(self.storage.tensor(vid)) for vid in self.outputs]
+        self.results = Results(device, [Layout(self.storage.tensor(vid)) for vid in self.outputs])
 
 
 class LocalPlace(Place):
@@ -116,7 +121,7 @@ class LocalPlace(Place):
     def _repeat(self, program: LocalProgram, graph: GraphData, lowered: list[dict[str, Any]], plan: BindingPlan, sources: Mapping[int, Any],
                 stream: Any) -> Mapping[int, Any]:  # fmt: skip
         """Runs with sources and outputs other than those of the last run; everything else is the same."""
-        assert program.prepared is not None
+        assert program.prepared is not None and program.results is not None
         addresses, blocks = {}, [*program.fixed]
         for vid, held in sources.items():
             if type(held) is Block:
@@ -125,9 +130,8 @@ class LocalPlace(Place):
             else:
                 blocks.append(held._memory._live("the tensor"))
                 addresses[vid] = held._address
-        fresh = self.device._blocks(program.layouts, stream)
-        for vid, block in zip(program.outputs, fresh):
-            addresses[vid] = block.address
+        fresh = program.results.take(stream)
+        addresses.update(zip(program.outputs, map(_address, fresh)))
         with program.issuer:
             failed, problem = program.prepared.issue(addresses, blocks, stream)
         if problem is not None:

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import gpuemu.program.ops.rules as rules
-from gpuemu.program.backward import Edge, OfCallers, leaf, leaf_gradients, number_of, sum_of
+from gpuemu.program.backward import Edge, OfCallers, edge_of, leaf, leaf_gradients, number_of, sum_of
 from gpuemu.program.errors import DTypeError, GradError, GraphError, ShapeError
 from gpuemu.program.functions import NAMES, Functions, is_number
-from gpuemu.program.ir import IRGraph
+from gpuemu.program.ir import IRGraph, place_of_caller
 from gpuemu.program.places import Place
 from gpuemu.program.session import SESSION
 from gpuemu.program.specs import FLOATS, Spec, is_float, storage_dtype, text
-from gpuemu.program.tape import LOCK, TAPE, Call, Lazy, graph_of, held_array, leaves_of, needed
+from gpuemu.program.calls import Call, Lazy, Op, leaves_of, needed
+from gpuemu.program.tape import LOCK, TAPE, graph_of, held_array
 from gpuemu.tensors import Array
 
 
@@ -204,9 +205,12 @@ class Tensor:
         return LAZY.neg(self)  # type: ignore[no-any-return]
 
 
+_new: Any = object.__new__
+
+
 def plain(lazy: Lazy) -> Tensor:
     """Returns a tensor without a gradient or a name."""
-    made: Tensor = Tensor.__new__(Tensor)
+    made: Tensor = _new(Tensor)
     made._lazy = lazy
     return made
 
@@ -259,9 +263,9 @@ def combined(kind: str, a: Any, b: Any) -> Tensor:
     elif type(b) is float and type(a) is Tensor:
         b = plain(number_of(b, a._lazy, kind))
     if type(a) is Tensor and type(b) is Tensor:
-        key = (kind, "", a._lazy.form, b._lazy.form)
-        if key in TAPE.written:
-            return applied(kind, (a, b), {}, None, key)[0]
+        op = TAPE.written.get((kind, "", a._lazy.form, b._lazy.form))
+        if op is not None:
+            return applied(kind, (a, b), op.attrs, None, op)[0]
     return Functions.binary(LAZY, kind, a, b)  # type: ignore[no-any-return]
 
 
@@ -273,31 +277,33 @@ def TAPE_PLACE() -> Place:
 LAZY = LazyFunctions()
 
 
-def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: OfCallers | None = None, key: Any = None) -> list[Tensor]:
-    """Writes an op and, if one of its operands needs a gradient, records its edge. key: the op's tape.call_key()."""
+def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient: OfCallers | None = None, op: Op | None = None) -> list[Tensor]:
+    """Writes an op and, if one of its operands needs a gradient, records its edge. op: that of an equal call in TAPE.written."""
+    lazies, wants, made = [], False, []
     with LOCK:
-        lazies, wants = [], False
         for each in inputs:
             lazies.append(each._lazy)
             if each.requires_grad:
                 wants = True
-        call, outputs = TAPE.write(kind, lazies, attrs, LAZY.place, key)
-        made = [plain(outputs[0])] if len(outputs) == 1 else list(map(plain, outputs))
+        call, outputs = TAPE.write(kind, lazies, attrs, LAZY.place, op)
+        for one in outputs:
+            each = _new(Tensor)
+            each._lazy = one
+            made.append(each)
         if wants and not _threads.no_grad:
-            edge, index = Edge(call, gradient, inputs, lazies, outputs), 0
+            edge = edge_of(call, gradient, inputs, lazies, outputs)
+            index = 0
             for each in made:
-                each.requires_grad, each._edge = outputs[index].spec.dtype in FLOATS, edge
-                if index:
-                    each._index = index
+                each.requires_grad, each._edge, each._index = call.op.floats[index], edge, index
                 index += 1
-        return made
+    return made
 
 
 def backward(root: Tensor, grad: Any) -> None:
     """See Tensor.backward."""
     if not root.requires_grad:
         raise GradError("backward: the tensor requires no gradient; make a leaf with requires_grad=True, outside of no_grad()")
-    with LOCK, _without_grad(), TAPE.at(TAPE.written_at()):
+    with LOCK, TAPE.at(TAPE.tracing.where or place_of_caller(3)):
         place = root._lazy.place
         if grad is None and not root.shape:
             first = LAZY.number(1.0, root, "backward")
@@ -334,7 +340,7 @@ def no_grad() -> _without_grad:
 def _of_callers(gradient: Callable[..., Any]) -> OfCallers:
     """Adapts the gradient function given to call(): it takes tensors, but edges have values."""
     def of_values(edge: Edge, dys: Sequence[Lazy]) -> list[Lazy | None]:
-        with TAPE.at(None):
+        with _without_grad(), TAPE.at(None):
             made = gradient(*[tuple(plain(one) for one in row if isinstance(one, Lazy)) for row in (dys, edge.inputs, edge.outputs)])
         return [None if one is None else one._lazy for one in _checked(edge, made)]
 
@@ -342,7 +348,7 @@ def _of_callers(gradient: Callable[..., Any]) -> OfCallers:
 
 
 def _checked(edge: Edge, made: Any) -> Sequence[Any]:
-    what = f"backward: the gradient of {edge.kind.removeprefix(rules.RAW)} returns"
+    what = f"backward: the gradient of {edge.op.kind.removeprefix(rules.RAW)} returns"
     if not isinstance(made, (list, tuple)):
         raise GradError(f"{what} {made!r}, expected a list: a tensor or None for each input")
     if len(made) != len(edge.inputs):

@@ -45,7 +45,7 @@ def trace(fn: Callable[..., Any], inputs: Mapping[str, Any], parameters: Mapping
     for specs, source in ((inputs, graph.input), (parameters or {}, graph.parameter)):
         for name, (shape, dtype) in specs.items():
             spec = Spec(shape_of(shape), dtype_of(dtype))
-            tensors[name] = Tensor(Lazy(spec, place, None, 0), requires_grad=source == graph.parameter and spec.dtype.find("float") >= 0)
+            tensors[name] = Tensor(Lazy(spec, place), requires_grad=source == graph.parameter and spec.dtype.find("float") >= 0)
             values[id(tensors[name]._lazy)] = source(name, *spec)
     before = TAPE.tracing.place
     TAPE.tracing.place = place

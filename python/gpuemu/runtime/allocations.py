@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import heapq
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,34 +13,12 @@ import gpuemu.runtime.structs as structs
 import gpuemu.runtime.tensors as tensors
 from gpuemu.runtime.device_calls import DeviceCalls
 from gpuemu.runtime.memory import Block, ForeignBlock, Memory, MemoryInfo, MemoryStatistics, Staging
+from gpuemu.runtime.recycling import Results, Spares
 from gpuemu.runtime.streams import Stream
 from gpuemu.runtime.tensors import Tensor
 
 BYTES_MAX = 2**63 - 1
 _FOREIGN = -2  # In place of a stream: memory of another owner.
-
-
-class Spares:
-    """Memory of lazy tensors that the next run on the default stream can reuse without allocating or freeing. Memory that two
-    runs have not used is freed. Rows are heaps, so that in a loop the same tensors get the same addresses."""
-
-    def __init__(self) -> None:
-        self._now: dict[bytes, list[int]] = {}
-        self._before: dict[bytes, list[int]] = {}
-
-    def add(self, label: bytes, address: int) -> None:
-        """Adds memory for elements of this dtype and shape that nothing refers to."""
-        heapq.heappush(self._now.setdefault(label, []), address)
-
-    def take(self, label: bytes) -> int:
-        """Returns an address of memory for these elements; 0 if there is none."""
-        found = self._now.get(label) or self._before.get(label)
-        return heapq.heappop(found) if found else 0
-
-    def turn(self) -> list[int]:
-        """Ends a run; returns the memory that must be freed."""
-        gone, self._before, self._now = self._before, self._now, {}
-        return [address for row in gone.values() for address in row]
 
 
 class Allocations(DeviceCalls):
@@ -60,6 +37,7 @@ class Allocations(DeviceCalls):
         self._pinned: dict[int, int] = {}  # Bytes by address.
         self._staging = Staging()
         self._spares = Spares()  # Guarded by _lock.
+        self._results: list[Results] = []  # Those of the last runs.
 
     def _stream(self, stream: Any) -> Stream:
         """Returns the stream for an argument `stream=`."""
@@ -129,10 +107,14 @@ class Allocations(DeviceCalls):
         finally:
             self._context.leave()
         if recycles:
-            with self._lock:
-                unused = self._spares.turn()
-            self._give_back(unused)
+            self._turn_spares()
         return made
+
+    def _turn_spares(self) -> None:
+        """Ends a run: gives memory back that two runs have not used."""
+        with self._lock:
+            unused = self._spares.turn()
+        self._give_back(unused)
 
     @property
     def _recycles(self) -> bool:
@@ -141,6 +123,9 @@ class Allocations(DeviceCalls):
 
     def _drop_spares(self) -> bool:
         """Frees all spare memory. Returns False if there was none."""
+        results, self._results = self._results, []
+        for one in results:
+            one.drop()  # Their destructors make it spare.
         with self._lock:
             unused = self._spares.turn() + self._spares.turn()
         self._give_back(unused)
