@@ -69,6 +69,11 @@ Status check_row_op(const OpCase& c) {
   return ok_status();
 }
 
+int64_t axis_of(const OpCase& c, const DeviceTensor& tensor) {
+  const int64_t axis = c.attributes.get<int32_t>("axis");
+  return axis < 0 ? axis + static_cast<int64_t>(tensor.rank()) : axis;
+}
+
 std::string grid_y_refusal(int64_t count, int64_t per_block) {
   if (blocks_for(count, per_block) <= kGridYzMax) return {};
   return fmt::format("{} rows, expected at most {}: a grid has {} blocks down", count,

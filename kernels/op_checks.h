@@ -23,6 +23,10 @@ Status check_shape(const DeviceTensor& tensor, const std::string& name,
 /// of a row's length.
 Status check_row_op(const OpCase& c);
 
+/// Returns the attribute `axis` counted from the first axis of the tensor. Out of range if the
+/// attribute is.
+int64_t axis_of(const OpCase& c, const DeviceTensor& tensor);
+
 /// Returns why `count` items at `per_block` exceed the second dimension of a grid; "" if they fit.
 std::string grid_y_refusal(int64_t count, int64_t per_block);
 

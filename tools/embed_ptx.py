@@ -23,11 +23,11 @@ def source_text(name, file, ptx):
 
 namespace gpuemu::kernels {{
 namespace {{
-constexpr char kPacked[] =
+constexpr char kPacked_{name}[] =
 {chr(10).join(literals(packed))};
 }}  // namespace
 extern const BuiltinKernel k_{name};
-const BuiltinKernel k_{name} = {{"{name}", "{file}", {{kPacked, sizeof(kPacked) - 1}}, {len(ptx)}}};
+const BuiltinKernel k_{name} = {{"{name}", "{file}", {{kPacked_{name}, sizeof(kPacked_{name}) - 1}}, {len(ptx)}}};
 }}  // namespace gpuemu::kernels
 """
 

@@ -5,7 +5,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_activation_bwd(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0)).arg(c.in(0).count());
 }
 
@@ -23,7 +23,7 @@ OpKind gradient(const std::string& name, const char* function, const char* given
                         .entries = {name + "_{T}"},
                         .types = float_types(),
                         .wide = true,
-                        .plan = plan},
+                        .plan = plan_activation_bwd},
                        generic_combine(function, float_types())}};
 }
 

@@ -4,7 +4,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-Status check(const OpCase& c) {
+Status check_adam_step(const OpCase& c) {
   for (const DeviceTensor* one : {&c.in(1), &c.in(2), &c.in(3), &c.out(0), &c.out(1), &c.out(2)}) {
     if (same_shape(*one, c.in(0))) continue;
     return error(ErrorCode::InvalidArgument,
@@ -14,7 +14,7 @@ Status check(const OpCase& c) {
   return check_shape(c.in(4), "scalars", {3}, "rate and both bias corrections");
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_adam_step(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.in(0));
   for (size_t i = 0; i < 5; ++i) step.arg(c.in(i));
   for (size_t i = 0; i < 3; ++i) step.arg(c.out(i));
@@ -28,7 +28,7 @@ KernelVariant variant(const char* name, std::vector<DType> parameters, DType mom
           .entries = {"adam_step_{T}"},
           .types = {{'T', std::move(parameters)}, {'M', {moments}}, {'R', {DType::Float32}}},
           .wide = true,
-          .plan = plan};
+          .plan = plan_adam_step};
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ const OpKind& adam_step_op() {
                                     {"eps", 1e-8, "added to the root of v"},
                                     {"decay", 0, "of weights, beside the gradient"}}),
       .in_place = true,
-      .check = check,
+      .check = check_adam_step,
       .variants = {variant("float_moments", {DType::Float32, DType::Float16, DType::BFloat16},
                            DType::Float32),
                    variant("double_moments", {DType::Float64}, DType::Float64)},

@@ -8,7 +8,7 @@ namespace gpuemu::kernels {
 namespace {
 
 /// Sizes must be those of y, or 1, aligned at the last axis.
-Status check(const OpCase& c) {
+Status check_arithmetic(const OpCase& c) {
   const DeviceTensor& y = c.out(0);
   for (size_t i = 0; i < 2; ++i) {
     const DeviceTensor& x = c.in(i);
@@ -24,11 +24,11 @@ Status check(const OpCase& c) {
   return ok_status();
 }
 
-std::string unsupported(const OpCase& c) {
+std::string unsupported_arithmetic(const OpCase& c) {
   return c.out(0).contiguous() ? "" : "y is not contiguous";
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_arithmetic(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.in(1)).arg(c.out(0));
   add_sizes(step, c.out(0));
   add_broadcast_strides(step, c.in(0));
@@ -43,15 +43,15 @@ OpKind operation(const char* name, const char* function, const char* summary,
       .summary = summary,
       .inputs = {{.name = "a", .rank_max = kStridedAxes}, {.name = "b", .rank_max = kStridedAxes}},
       .outputs = {{.name = "y", .rank_max = kStridedAxes}},
-      .check = check,
+      .check = check_arithmetic,
       .variants = {{.name = "strided",
                     .module = "arithmetic",
                     .entries = {std::string(name) + "_{T}"},
                     .types = std::move(types),
                     .strided = true,
                     .wide = true,
-                    .unsupported = unsupported,
-                    .plan = plan},
+                    .unsupported = unsupported_arithmetic,
+                    .plan = plan_arithmetic},
                    generic_combine(function, std::move(generic))}};
 }
 

@@ -33,7 +33,7 @@ Status check_matrices(const OpCase& c, const DeviceTensor& tensor, std::array<in
                shape_text(tensor.shape), shape_text(expected), why);
 }
 
-Status check(const OpCase& c) {
+Status check_attention(const OpCase& c) {
   const size_t rank = c.in(0).rank();
   for (const DeviceTensor* one : {&c.in(1), &c.in(2), &c.out(0)}) {
     if (one->rank() == rank) continue;
@@ -119,7 +119,7 @@ const OpKind& attention_op() {
                              .type = AttributeType::Float64,
                              .fallback = 0,
                              .meaning = "of the products; 0 is 1 / sqrt(columns of q)"}}},
-      .check = check,
+      .check = check_attention,
       .variants = {{.name = "online",
                     .module = "attention",
                     .entries = {"attention_online_{T}"},

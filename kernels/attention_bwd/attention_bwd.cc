@@ -35,7 +35,7 @@ Status check_matrices(const OpCase& c, const DeviceTensor& tensor, std::array<in
                shape_text(c.in(2).shape));
 }
 
-Status check(const OpCase& c) {
+Status check_attention_bwd(const OpCase& c) {
   const Sizes size = sizes_of(c);
   GPUEMU_TRY(check_matrices(c, c.in(1), {size.keys, size.dim}, "k"));
   GPUEMU_TRY(check_matrices(c, c.in(2), {size.keys, size.v_dim}, "v"));
@@ -69,7 +69,7 @@ LaunchStep& launch(const OpCase& c, Plan& plan, int64_t rows, uint32_t entry) {
                                               : 1 / std::sqrt(static_cast<double>(size.dim)));
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_attention_bwd(const OpCase& c, Plan& plan) {
   const Sizes size = sizes_of(c);
   launch(c, plan, size.batch * size.queries, 0);
   launch(c, plan, size.batch * size.queries, 1).arg(c.out(0));
@@ -98,14 +98,14 @@ const OpKind& attention_bwd_op() {
                              .type = AttributeType::Float64,
                              .fallback = 0,
                              .meaning = "of the products; 0 is 1 / sqrt(columns of q)"}}},
-      .check = check,
+      .check = check_attention_bwd,
       .variants = {{.name = "three_steps",
                     .module = "attention_bwd",
                     .entries = {"attention_bwd_rows_{T}", "attention_bwd_q_{T}",
                                 "attention_bwd_kv_{T}"},
                     .types = float_types(),
                     .workspace_bytes = row_bytes,
-                    .plan = plan}},
+                    .plan = plan_attention_bwd}},
   };
   return kOp;
 }

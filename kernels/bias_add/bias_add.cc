@@ -6,7 +6,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_bias_add(const OpCase& c, Plan& plan) {
   const RowsCols size = rows_cols(c.in(0));
   const auto width = static_cast<int64_t>(byte_size(c.in(0).dtype));
   const auto down = static_cast<uint32_t>(std::clamp<int64_t>(size.rows, 1, kGridYzMax));
@@ -32,7 +32,7 @@ const OpKind& bias_add_op() {
                     .entries = {"bias_add_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan_bias_add}},
   };
   return kOp;
 }

@@ -8,7 +8,7 @@ extern const std::string_view kSource_cast_strided;
 
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_cast(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.in(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
 }
 
@@ -44,7 +44,7 @@ const OpKind& cast_op() {
                     .entries = {"cast_{T}_{U}"},
                     .types = pairs(),
                     .wide = true,
-                    .plan = plan},
+                    .plan = plan_cast},
                    {.name = "strided",
                     .module = "cast_strided.cu",
                     .source = kSource_cast_strided,

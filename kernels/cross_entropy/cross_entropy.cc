@@ -8,7 +8,7 @@ Status check_targets(const OpCase& c) {
   return check_shape(c.in(1), "target", {c.in(0).shape[0]}, "one column per row of x");
 }
 
-Status check(const OpCase& c) {
+Status check_cross_entropy(const OpCase& c) {
   GPUEMU_TRY(check_targets(c));
   return check_shape(c.out(0), "loss", {c.in(0).shape[0]}, "one element per row of x");
 }
@@ -24,7 +24,7 @@ void add_sizes_of(LaunchStep& step, const OpCase& c) {
   step.arg(static_cast<int32_t>(c.in(0).shape[0])).arg(static_cast<int32_t>(c.in(0).shape[1]));
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_cross_entropy(const OpCase& c, Plan& plan) {
   add_sizes_of(launch_rows(plan, c.in(0), 256).arg(c.in(0)).arg(c.in(1)).arg(c.out(0)), c);
 }
 
@@ -33,7 +33,7 @@ void plan_grad(const OpCase& c, Plan& plan) {
   add_sizes_of(step.arg(c.in(0)).arg(c.in(1)).arg(c.in(2)).arg(c.out(0)), c);
 }
 
-std::vector<TypeRule> types() {
+std::vector<TypeRule> types_of_cross_entropy() {
   std::vector<TypeRule> all = float_types();
   all.push_back({'I', {DType::Int32, DType::Int64}});
   return all;
@@ -48,12 +48,12 @@ const OpKind& cross_entropy_op() {
       .inputs = {{.name = "x", .rank_min = 2, .rank_max = 2},
                  {.name = "target", .type = 'I', .rank_min = 1, .rank_max = 1}},
       .outputs = {{.name = "loss", .rank_min = 1, .rank_max = 1}},
-      .check = check,
+      .check = check_cross_entropy,
       .variants = {{.name = "block_per_row",
                     .module = "cross_entropy",
                     .entries = {"cross_entropy_{I}_{T}"},
-                    .types = types(),
-                    .plan = plan}},
+                    .types = types_of_cross_entropy(),
+                    .plan = plan_cross_entropy}},
   };
   return kOp;
 }
@@ -70,7 +70,7 @@ const OpKind& cross_entropy_grad_op() {
       .variants = {{.name = "block_per_row",
                     .module = "cross_entropy",
                     .entries = {"cross_entropy_grad_{I}_{T}"},
-                    .types = types(),
+                    .types = types_of_cross_entropy(),
                     .plan = plan_grad}},
   };
   return kOp;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kWords = 0x1p32;
 
-Status check(const OpCase& c) {
+Status check_dropout(const OpCase& c) {
   if (!same_shape(c.out(0), c.in(0))) {
     return error(ErrorCode::InvalidArgument, "y is {}, expected {}, the shape of x",
                  shape_text(c.out(0).shape), shape_text(c.in(0).shape));
@@ -21,7 +21,7 @@ Status check(const OpCase& c) {
   return error(ErrorCode::InvalidArgument, "p is {}, expected a probability from 0 to 1", p);
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_dropout(const OpCase& c, Plan& plan) {
   const int64_t count = c.in(0).count();
   // Elements that a thread handles at once; the same as in kernels/dropout/dropout.cu.
   const auto run = std::max<int64_t>(4, static_cast<int64_t>(16 / byte_size(c.in(0).dtype)));
@@ -35,7 +35,7 @@ void plan(const OpCase& c, Plan& plan) {
       .arg(static_cast<uint64_t>(std::llround(c.attributes.get<double>("p") * kWords)));
 }
 
-std::vector<TypeRule> types() {
+std::vector<TypeRule> types_of_dropout() {
   std::vector<TypeRule> all = float_types();
   all.push_back({'K', {DType::UInt64}});
   return all;
@@ -55,13 +55,13 @@ const OpKind& dropout_op() {
                              .fallback = 0.5,
                              .meaning = "share that is dropped, as a multiple of 2^-32"}}},
       .in_place = true,
-      .check = check,
+      .check = check_dropout,
       .variants = {{.name = "philox",
                     .module = "dropout",
                     .entries = {"dropout_{T}"},
-                    .types = types(),
+                    .types = types_of_dropout(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan_dropout}},
   };
   return kOp;
 }

@@ -4,7 +4,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_fill(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0))
       .arg(c.out(0))
       .arg(c.out(0).count())
@@ -28,7 +28,7 @@ const OpKind& fill_op() {
                     .entries = {"fill_{T}"},
                     .types = all_types(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan_fill}},
   };
   return kOp;
 }

@@ -7,11 +7,6 @@
 namespace gpuemu::kernels {
 namespace {
 
-int64_t axis_of(const OpCase& c) {
-  const int64_t axis = c.attributes.get<int32_t>("axis");
-  return axis < 0 ? axis + static_cast<int64_t>(c.in(0).rank()) : axis;
-}
-
 /// Checks that y has the axes of the index in place of the axis.
 Status check_along(const OpCase& c, int64_t axis) {
   const auto x = c.in(0).shape, index = c.in(1).shape;
@@ -29,7 +24,7 @@ Status check_along(const OpCase& c, int64_t axis) {
 
 Status check_gather(const OpCase& c) {
   const auto rank = static_cast<int64_t>(c.in(0).rank());
-  const int64_t axis = axis_of(c);
+  const int64_t axis = axis_of(c, c.in(0));
   if (axis >= 0 && axis < rank) return check_along(c, axis);
   return error(ErrorCode::InvalidArgument, "axis is {}, expected {} to {}: x is {}",
                c.attributes.get<int32_t>("axis"), -rank, rank - 1, shape_text(c.in(0).shape));
@@ -52,7 +47,7 @@ void plan_along(const OpCase& c, Plan& plan, int64_t axis) {
       .arg(static_cast<int32_t>(c.in(1).count()));
 }
 
-void plan_gather(const OpCase& c, Plan& plan) { plan_along(c, plan, axis_of(c)); }
+void plan_gather(const OpCase& c, Plan& plan) { plan_along(c, plan, axis_of(c, c.in(0))); }
 void plan_embedding(const OpCase& c, Plan& plan) { plan_along(c, plan, 0); }
 
 Status check_backward(const OpCase& c) {

@@ -6,16 +6,11 @@
 namespace gpuemu::kernels {
 namespace {
 
-int64_t axis_of(const OpCase& c) {
-  const int64_t axis = c.attributes.get<int32_t>("axis");
-  return axis < 0 ? axis + static_cast<int64_t>(c.out(0).rank()) : axis;
-}
-
 /// Checks that dy has the axes of the index in place of the axis of dx.
-Status check(const OpCase& c) {
+Status check_gather_bwd(const OpCase& c) {
   const auto dx = c.out(0).shape, index = c.in(0).shape;
   const auto rank = static_cast<int64_t>(dx.size());
-  const int64_t axis = axis_of(c);
+  const int64_t axis = axis_of(c, c.out(0));
   if (axis < 0 || axis >= rank) {
     return error(ErrorCode::InvalidArgument, "axis is {}, expected {} to {}: dx is {}",
                  c.attributes.get<int32_t>("axis"), -rank, rank - 1, shape_text(dx));
@@ -30,9 +25,9 @@ Status check(const OpCase& c) {
                axis);
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_gather_bwd(const OpCase& c, Plan& plan) {
   const auto dx = c.out(0).shape;
-  const auto axis = static_cast<size_t>(axis_of(c));
+  const auto axis = static_cast<size_t>(axis_of(c, c.out(0)));
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < axis; ++i) outer *= dx[i];
   for (size_t i = axis + 1; i < dx.size(); ++i) inner *= dx[i];
@@ -46,7 +41,7 @@ void plan(const OpCase& c, Plan& plan) {
       .arg(static_cast<int32_t>(c.in(0).count()));
 }
 
-std::vector<TypeRule> types() {
+std::vector<TypeRule> types_of_gather_bwd() {
   std::vector<TypeRule> all = float_types();
   all.push_back({'I', {DType::Int32, DType::Int64}});
   return all;
@@ -65,12 +60,12 @@ const OpKind& gather_bwd_op() {
                              .type = AttributeType::Int32,
                              .fallback = 0,
                              .meaning = "of dx, from 0, or from the end below 0"}}},
-      .check = check,
+      .check = check_gather_bwd,
       .variants = {{.name = "thread_per_element",
                     .module = "gather_bwd",
                     .entries = {"gather_bwd_{I}_{T}"},
-                    .types = types(),
-                    .plan = plan}},
+                    .types = types_of_gather_bwd(),
+                    .plan = plan_gather_bwd}},
   };
   return kOp;
 }

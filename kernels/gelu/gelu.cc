@@ -5,7 +5,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_gelu(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0))
       .arg(c.in(0))
       .arg(c.out(0))
@@ -26,7 +26,7 @@ const OpKind& gelu_op() {
                     .module = "gelu",
                     .entries = {"gelu_{T}"},
                     .types = float_types(),
-                    .plan = plan},
+                    .plan = plan_gelu},
                    generic_map("Gelu", float_types())},
   };
   return kOp;

@@ -18,7 +18,7 @@ Sizes sizes_of(const OpCase& c) {
   return {turn_a ? a[1] : a[0], transposed(c, "trans_b") ? b[0] : b[1], turn_a ? a[0] : a[1]};
 }
 
-Status check(const OpCase& c) {
+Status check_gemm(const OpCase& c) {
   const Sizes size = sizes_of(c);
   if (transposed(c, "trans_b")) {
     GPUEMU_TRY(check_shape(c.in(1), "b", {size.n, size.k}, "n x k, as trans_b is set"));
@@ -104,7 +104,7 @@ const OpKind& gemm_op() {
                              .fallback = 0,
                              .since = 2,
                              .meaning = "1: cublas may round float32 to TF32 first"}}},
-      .check = check,
+      .check = check_gemm,
       .variants = {{.name = "mma",
                     .module = "gemm_mma",
                     .entries = {"gemm_mma_{T}"},

@@ -8,10 +8,10 @@ namespace {
 
 constexpr int64_t kSide = 64;
 /// Up to this size, one thread per element is faster than filling a tile.
-constexpr int64_t kSmallElements = 4096, kSmallTerms = 64;
+constexpr int64_t kSmallGradients = 4096, kSmallGradientTerms = 64;
 constexpr uint32_t kSmallThreads = 128;
 
-Status check(const OpCase& c) {
+Status check_linear_bwd(const OpCase& c) {
   const int64_t m = c.in(0).shape[0], k = c.in(0).shape[1], n = c.in(1).shape[0];
   GPUEMU_TRY(check_shape(c.in(1), "w", {n, k}, "as many columns as x"));
   GPUEMU_TRY(check_shape(c.in(2), "dy", {m, n}, "rows of x by rows of w"));
@@ -20,7 +20,7 @@ Status check(const OpCase& c) {
   return check_shape(c.out(2), "dbias", {n}, "one element per row of w");
 }
 
-std::string unsupported(const OpCase& c) {
+std::string unsupported_linear_bwd(const OpCase& c) {
   return grid_y_refusal(std::max(c.in(0).shape[0], c.in(1).shape[0]), kSide);
 }
 
@@ -30,12 +30,12 @@ int64_t elements_of(const OpCase& c) {
   return m * k + n * k + n;
 }
 
-std::string unsupported_small(const OpCase& c) {
+std::string unsupported_small_gradients(const OpCase& c) {
   const int64_t elements = elements_of(c);
   const int64_t terms = std::max(c.in(0).shape[0], c.in(1).shape[0]);
-  if (elements <= kSmallElements && terms <= kSmallTerms) return "";
+  if (elements <= kSmallGradients && terms <= kSmallGradientTerms) return "";
   return fmt::format("the gradients have {} elements of up to {} terms, it takes up to {} of {}",
-                     elements, terms, kSmallElements, kSmallTerms);
+                     elements, terms, kSmallGradients, kSmallGradientTerms);
 }
 
 void plan_small(const OpCase& c, Plan& plan) {
@@ -51,7 +51,7 @@ void plan_small(const OpCase& c, Plan& plan) {
       .arg(static_cast<int32_t>(c.in(0).shape[1]));
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_linear_bwd(const OpCase& c, Plan& plan) {
   const auto m = static_cast<int32_t>(c.in(0).shape[0]);
   const auto k = static_cast<int32_t>(c.in(0).shape[1]);
   const auto n = static_cast<int32_t>(c.in(1).shape[0]);
@@ -92,20 +92,20 @@ const OpKind& linear_bwd_op() {
       .outputs = {{.name = "dx", .rank_min = 2, .rank_max = 2},
                   {.name = "dw", .rank_min = 2, .rank_max = 2},
                   {.name = "dbias", .rank_min = 1, .rank_max = 1}},
-      .check = check,
+      .check = check_linear_bwd,
       .variants = {{.name = "small",
                     .module = "linear_bwd",
                     .entries = {"linear_bwd_small_{T}"},
                     .types = float_types(),
                     .priority = 1,
-                    .unsupported = unsupported_small,
+                    .unsupported = unsupported_small_gradients,
                     .plan = plan_small},
                    {.name = "tiled",
                     .module = "linear_bwd",
                     .entries = {"linear_bwd_dx_{T}", "linear_bwd_dw_{T}", "linear_bwd_dbias_{T}"},
                     .types = float_types(),
-                    .unsupported = unsupported,
-                    .plan = plan}},
+                    .unsupported = unsupported_linear_bwd,
+                    .plan = plan_linear_bwd}},
   };
   return kOp;
 }

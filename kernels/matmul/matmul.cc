@@ -4,15 +4,15 @@
 namespace gpuemu::kernels {
 namespace {
 
-Status check(const OpCase& c) {
+Status check_matmul(const OpCase& c) {
   const int64_t m = c.in(0).shape[0], k = c.in(0).shape[1], n = c.in(1).shape[1];
   GPUEMU_TRY(check_shape(c.in(1), "b", {k, n}, "as many rows as a has columns"));
   return check_shape(c.out(0), "c", {m, n}, "rows of a by columns of b");
 }
 
-std::string unsupported(const OpCase& c) { return grid_y_refusal(c.in(0).shape[0], 16); }
+std::string unsupported_matmul(const OpCase& c) { return grid_y_refusal(c.in(0).shape[0], 16); }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_matmul(const OpCase& c, Plan& plan) {
   const auto m = static_cast<int32_t>(c.in(0).shape[0]);
   const auto k = static_cast<int32_t>(c.in(0).shape[1]);
   const auto n = static_cast<int32_t>(c.in(1).shape[1]);
@@ -34,13 +34,13 @@ const OpKind& matmul_op() {
       .inputs = {{.name = "a", .rank_min = 2, .rank_max = 2},
                  {.name = "b", .rank_min = 2, .rank_max = 2}},
       .outputs = {{.name = "c", .rank_min = 2, .rank_max = 2}},
-      .check = check,
+      .check = check_matmul,
       .variants = {{.name = "tiled",
                     .module = "matmul",
                     .entries = {"matmul_{T}"},
                     .types = float_types(),
-                    .unsupported = unsupported,
-                    .plan = plan}},
+                    .unsupported = unsupported_matmul,
+                    .plan = plan_matmul}},
   };
   return kOp;
 }

@@ -13,7 +13,7 @@ uint32_t partial_blocks(const OpCase& c) {
   return static_cast<uint32_t>(std::min<int64_t>(blocks_for(c.in(0).count(), 1024), kBlocksMax));
 }
 
-Status check(const OpCase& c) {
+Status check_mse(const OpCase& c) {
   if (!same_shape(c.in(0), c.in(1))) {
     return error(ErrorCode::InvalidArgument, "target is {}, expected {}, the shape of x",
                  shape_text(c.in(1).shape), shape_text(c.in(0).shape));
@@ -23,7 +23,7 @@ Status check(const OpCase& c) {
 
 uint64_t workspace_bytes(const OpCase& c) { return partial_blocks(c) * sizeof(double); }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_mse(const OpCase& c, Plan& plan) {
   const uint32_t blocks = partial_blocks(c);
   plan.launch({blocks, 1, 1}, {256, 1, 1}, 0)
       .arg(c.in(0))
@@ -49,14 +49,14 @@ const OpKind& mse_op() {
       .summary = "loss = mean((x - target)^2)",
       .inputs = {{"x"}, {"target"}},
       .outputs = {{.name = "loss", .rank_max = 0}},
-      .check = check,
+      .check = check_mse,
       .variants = {{.name = "two_steps",
                     .module = "mse",
                     .entries = {"mse_partial_{T}", "mse_total_{T}"},
                     .types = float_types(),
                     .wide = true,
                     .workspace_bytes = workspace_bytes,
-                    .plan = plan}},
+                    .plan = plan_mse}},
   };
   return kOp;
 }

@@ -16,7 +16,7 @@ constexpr int64_t kExponentMin = -1074, kExponentMax = 1023;
 constexpr int64_t kThreadsWanted = 1 << 18;
 constexpr int64_t kRunMin = 16, kRunMax = 1024;
 
-Status check(const OpCase& c) {
+Status check_random_fill(const OpCase& c) {
   GPUEMU_TRY(check_shape(c.in(0), "state", {2}, "both halves of the generator's state"));
   const auto kind = c.attributes.get<int32_t>("kind");
   const auto lo = c.attributes.get<int64_t>("lo"), hi = c.attributes.get<int64_t>("hi");
@@ -36,13 +36,13 @@ Status check(const OpCase& c) {
   return ok_status();
 }
 
-std::string unsupported(const OpCase& c) {
+std::string unsupported_random_fill(const OpCase& c) {
   constexpr int64_t kMost = int64_t{1} << 36;
   if (c.out(0).count() <= kMost) return {};
   return fmt::format("y has {} elements, it jumps over up to {}", c.out(0).count(), kMost);
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_random_fill(const OpCase& c, Plan& plan) {
   const int64_t count = c.out(0).count();
   const auto share = static_cast<uint64_t>(std::max<int64_t>(count / kThreadsWanted, 1));
   const int64_t run = std::clamp(static_cast<int64_t>(std::bit_ceil(share)), kRunMin, kRunMax);
@@ -59,7 +59,7 @@ void plan(const OpCase& c, Plan& plan) {
       .arg(c.attributes.get<int64_t>("hi"));
 }
 
-std::vector<TypeRule> types() {
+std::vector<TypeRule> types_of_random_fill() {
   std::vector<TypeRule> all = all_types();
   all.push_back({'S', {DType::UInt64}});
   return all;
@@ -98,14 +98,14 @@ const OpKind& random_fill_op() {
       .inputs = {{.name = "state", .type = 'S', .rank_min = 1, .rank_max = 1}},
       .outputs = {{"y"}},
       .schema = schema(),
-      .check = check,
+      .check = check_random_fill,
       .variants = {{.name = "jumps",
                     .module = "random_fill",
                     .entries = {"random_fill_{T}"},
-                    .types = types(),
+                    .types = types_of_random_fill(),
                     .wide = true,
-                    .unsupported = unsupported,
-                    .plan = plan}},
+                    .unsupported = unsupported_random_fill,
+                    .plan = plan_random_fill}},
   };
   return kOp;
 }

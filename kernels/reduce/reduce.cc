@@ -20,14 +20,9 @@ struct Around {
   int64_t outer = 1, length = 1, inner = 1;
 };
 
-int64_t axis_of(const OpCase& c) {
-  const int64_t axis = c.attributes.get<int32_t>("axis");
-  return axis < 0 ? axis + static_cast<int64_t>(c.in(0).rank()) : axis;
-}
-
 Around around_axis(const OpCase& c) {
   const auto shape = c.in(0).shape;
-  const auto axis = static_cast<size_t>(axis_of(c));
+  const auto axis = static_cast<size_t>(axis_of(c, c.in(0)));
   Around sizes;
   for (size_t i = 0; i < axis; ++i) sizes.outer *= shape[i];
   sizes.length = shape[axis];
@@ -35,9 +30,9 @@ Around around_axis(const OpCase& c) {
   return sizes;
 }
 
-Status check(const OpCase& c) {
+Status check_reduce(const OpCase& c) {
   const auto rank = static_cast<int64_t>(c.in(0).rank());
-  const int64_t axis = axis_of(c);
+  const int64_t axis = axis_of(c, c.in(0));
   if (axis < 0 || axis >= rank) {
     return error(ErrorCode::InvalidArgument, "axis is {}, expected {} to {}: x is {}",
                  c.attributes.get<int32_t>("axis"), -rank, rank - 1, shape_text(c.in(0).shape));
@@ -131,7 +126,7 @@ OpKind reduction(const std::string& name, const char* summary, uint32_t schema) 
                                  .type = AttributeType::Int32,
                                  .fallback = -1,
                                  .meaning = "from 0, or from the end below 0"}}},
-          .check = check,
+          .check = check_reduce,
           .variants = {{.name = "two_steps",
                         .module = name,
                         .entries = {name + "_part_{T}", name + "_join_{T}"},

@@ -6,14 +6,9 @@
 namespace gpuemu::kernels {
 namespace {
 
-int64_t axis_of(const OpCase& c) {
-  const int64_t axis = c.attributes.get<int32_t>("axis");
-  return axis < 0 ? axis + static_cast<int64_t>(c.in(0).rank()) : axis;
-}
-
-Status check(const OpCase& c) {
+Status check_reduce_max_bwd(const OpCase& c) {
   const auto rank = static_cast<int64_t>(c.in(0).rank());
-  const int64_t axis = axis_of(c);
+  const int64_t axis = axis_of(c, c.in(0));
   if (axis < 0 || axis >= rank) {
     return error(ErrorCode::InvalidArgument, "axis is {}, expected {} to {}: x is {}",
                  c.attributes.get<int32_t>("axis"), -rank, rank - 1, shape_text(c.in(0).shape));
@@ -33,9 +28,9 @@ Status check(const OpCase& c) {
                shape_text(dropped), shape_text(kept), shape_text(c.in(0).shape), axis);
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_reduce_max_bwd(const OpCase& c, Plan& plan) {
   const auto shape = c.in(0).shape;
-  const auto axis = static_cast<size_t>(axis_of(c));
+  const auto axis = static_cast<size_t>(axis_of(c, c.in(0)));
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < axis; ++i) outer *= shape[i];
   for (size_t i = axis + 1; i < shape.size(); ++i) inner *= shape[i];
@@ -63,12 +58,12 @@ const OpKind& reduce_max_bwd_op() {
                              .type = AttributeType::Int32,
                              .fallback = -1,
                              .meaning = "from 0, or from the end below 0"}}},
-      .check = check,
+      .check = check_reduce_max_bwd,
       .variants = {{.name = "block_per_place",
                     .module = "reduce_max_bwd",
                     .entries = {"reduce_max_bwd_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan_reduce_max_bwd}},
   };
   return kOp;
 }

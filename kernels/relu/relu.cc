@@ -5,7 +5,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_relu(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
 }
 
@@ -28,7 +28,7 @@ const OpKind& relu_op() {
                     .entries = {"relu_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan_relu}},
   };
   return kOp;
 }

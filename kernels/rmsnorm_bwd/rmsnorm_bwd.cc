@@ -4,7 +4,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-Status check(const OpCase& c) {
+Status check_rmsnorm_bwd(const OpCase& c) {
   const int64_t cols = rows_cols(c.in(0)).cols;
   for (const DeviceTensor* one : {&c.in(2), &c.out(0)}) {
     if (same_shape(*one, c.in(0))) continue;
@@ -20,7 +20,7 @@ uint64_t scale_bytes(const OpCase& c) {
   return static_cast<uint64_t>(rows_cols(c.in(0)).rows) * width;
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_rmsnorm_bwd(const OpCase& c, Plan& plan) {
   const RowsCols size = rows_cols(c.in(0));
   const auto rows = static_cast<int32_t>(size.rows), cols = static_cast<int32_t>(size.cols);
   launch_rows(plan, c.in(0), row_threads(c.in(0)))
@@ -56,13 +56,13 @@ const OpKind& rmsnorm_bwd_op() {
                              .type = AttributeType::Float64,
                              .fallback = 1e-5,
                              .meaning = "added to the mean square"}}},
-      .check = check,
+      .check = check_rmsnorm_bwd,
       .variants = {{.name = "two_steps",
                     .module = "rmsnorm_bwd",
                     .entries = {"rmsnorm_bwd_{T}", "rmsnorm_bwd_weight_{T}"},
                     .types = float_types(),
                     .workspace_bytes = scale_bytes,
-                    .plan = plan}},
+                    .plan = plan_rmsnorm_bwd}},
   };
   return kOp;
 }

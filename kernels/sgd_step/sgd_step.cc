@@ -4,7 +4,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-Status check(const OpCase& c) {
+Status check_sgd_step(const OpCase& c) {
   for (const DeviceTensor* one : {&c.in(1), &c.in(2), &c.out(0), &c.out(1)}) {
     if (same_shape(*one, c.in(0))) continue;
     return error(ErrorCode::InvalidArgument,
@@ -14,7 +14,7 @@ Status check(const OpCase& c) {
   return check_shape(c.in(3), "rate", {1}, "one number");
 }
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_sgd_step(const OpCase& c, Plan& plan) {
   LaunchStep& step = launch_packets(plan, c.in(0));
   for (size_t i = 0; i < 4; ++i) step.arg(c.in(i));
   step.arg(c.out(0)).arg(c.out(1)).arg(c.in(0).count());
@@ -22,7 +22,7 @@ void plan(const OpCase& c, Plan& plan) {
   add_number(step, c, "decay");
 }
 
-std::vector<TypeRule> types() {
+std::vector<TypeRule> types_of_sgd_step() {
   std::vector<TypeRule> all = float_types();
   all.push_back({'R', {DType::Float32}});
   return all;
@@ -39,13 +39,13 @@ const OpKind& sgd_step_op() {
       .schema = numbers_schema(11, {{"momentum", 0, "share of the velocity that stays"},
                                     {"decay", 0, "of weights, added to the gradient"}}),
       .in_place = true,
-      .check = check,
+      .check = check_sgd_step,
       .variants = {{.name = "elementwise",
                     .module = "sgd_step",
                     .entries = {"sgd_step_{T}"},
-                    .types = types(),
+                    .types = types_of_sgd_step(),
                     .wide = true,
-                    .plan = plan}},
+                    .plan = plan_sgd_step}},
   };
   return kOp;
 }

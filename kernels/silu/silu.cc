@@ -5,7 +5,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_silu(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
 }
 
@@ -24,7 +24,7 @@ const OpKind& silu_op() {
                     .entries = {"silu_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan},
+                    .plan = plan_silu},
                    generic_map("Silu", float_types())},
   };
   return kOp;

@@ -5,7 +5,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_tanh(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0)).arg(c.in(0)).arg(c.out(0)).arg(c.in(0).count());
 }
 
@@ -24,7 +24,7 @@ const OpKind& tanh_op() {
                     .entries = {"tanh_{T}"},
                     .types = float_types(),
                     .wide = true,
-                    .plan = plan},
+                    .plan = plan_tanh},
                    generic_map("Tanh", float_types())},
   };
   return kOp;

@@ -4,13 +4,15 @@
 namespace gpuemu::kernels {
 namespace {
 
-Status check(const OpCase& c) {
+Status check_transpose(const OpCase& c) {
   return check_shape(c.out(0), "y", {c.in(0).shape[1], c.in(0).shape[0]}, "x transposed");
 }
 
-std::string unsupported(const OpCase& c) { return grid_y_refusal(rows_cols(c.in(0)).rows, 32); }
+std::string unsupported_transpose(const OpCase& c) {
+  return grid_y_refusal(rows_cols(c.in(0)).rows, 32);
+}
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_transpose(const OpCase& c, Plan& plan) {
   const RowsCols size = rows_cols(c.in(0));
   plan.launch({blocks_for(size.cols, 32), blocks_for(size.rows, 32), 1}, {32, 8, 1})
       .arg(c.in(0))
@@ -27,13 +29,13 @@ const OpKind& transpose_op() {
       .summary = "y[j, i] = x[i, j]",
       .inputs = {{.name = "x", .rank_min = 2, .rank_max = 2}},
       .outputs = {{.name = "y", .rank_min = 2, .rank_max = 2}},
-      .check = check,
+      .check = check_transpose,
       .variants = {{.name = "tiled",
                     .module = "transpose",
                     .entries = {"transpose_{T}"},
                     .types = float_types(),
-                    .unsupported = unsupported,
-                    .plan = plan}},
+                    .unsupported = unsupported_transpose,
+                    .plan = plan_transpose}},
   };
   return kOp;
 }

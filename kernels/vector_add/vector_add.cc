@@ -4,7 +4,7 @@
 namespace gpuemu::kernels {
 namespace {
 
-void plan(const OpCase& c, Plan& plan) {
+void plan_vector_add(const OpCase& c, Plan& plan) {
   launch_packets(plan, c.out(0))
       .arg(c.in(0))
       .arg(c.in(1))
@@ -26,7 +26,7 @@ const OpKind& vector_add_op() {
                     .module = "vector_add",
                     .entries = {"vector_add_{T}"},
                     .types = float_types(),
-                    .plan = plan}},
+                    .plan = plan_vector_add}},
   };
   return kOp;
 }
