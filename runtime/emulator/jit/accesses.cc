@@ -18,7 +18,7 @@ class Mover {
   /// Handles consecutive lanes; jumps to `others` if they are not consecutive.
   void row(const Vectors& values, const Xbyak::Label& others, Xbyak::Label* out) {
     e_.cmp(slot(kShapeAt), static_cast<int>(kRow));
-    e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+    e_.jnz(others, kNear);
     if (out != nullptr) {
       note_row(e_, step_, access_, looked_, *out);
       check_row(e_, access_, looked_, offset_, *out);
@@ -44,17 +44,17 @@ class Mover {
     Xbyak::Label anywhere, done;
     if (!access_.is_store) {
       e_.cmp(slot(kShapeAt), static_cast<int>(kSame));
-      e_.jnz(anywhere, Xbyak::CodeGenerator::T_NEAR);
+      e_.jnz(anywhere, kNear);
       if (out != nullptr) {
         note_same(e_, step_, access_, looked_, *out);
         check_same(e_, access_, looked_, offset_, *out);
       }
       same(values);
-      e_.jmp(done, Xbyak::CodeGenerator::T_NEAR);
+      e_.jmp(done, kNear);
       e_.L(anywhere);
     }
     if (out != nullptr && (access_.is_store || access_.is_shared)) {
-      e_.jmp(*out, Xbyak::CodeGenerator::T_NEAR);
+      e_.jmp(*out, kNear);
     } else if (access_.is_shared) {
       anywhere_in_shared(values, base);
     } else {
@@ -87,14 +87,14 @@ class Mover {
   void halves(const Vectors& values, const Xbyak::Label& done) {
     Xbyak::Label others;
     e_.cmp(slot(kShapeAt), static_cast<int>(kHalves));
-    e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+    e_.jnz(others, kNear);
     for (uint32_t i = 0; i < values.count; ++i) {
       const uint32_t each = values.count / 2;
       if (i % each == 0) e_.mov(e_.rax, slot(i == 0 ? kFirstAt : kSecondAt));
       e_.vmovdqu64(values.at[i],
                    e_.ptr[e_.rax + offset_ + static_cast<int>(i % each * kVectorBytes)]);
     }
-    e_.jmp(done, Xbyak::CodeGenerator::T_NEAR);
+    e_.jmp(done, kNear);
     e_.L(others);
   }
 
@@ -165,7 +165,7 @@ class SmallMover {
 
   void row(const Vectors& values, const Xbyak::Label& others) {
     e_.cmp(on_stack(e_, looked_, kShapeAt), static_cast<int>(kRow));
-    e_.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+    e_.jnz(others, kNear);
     for (uint32_t i = 0; i < values.count; ++i) {
       load_place(i);
       const uint32_t skip = access_.is_shared ? 0 : i * access_.element * kLanes / values.count;
@@ -174,9 +174,9 @@ class SmallMover {
   }
 
   void others(const Vectors& values, const Xbyak::Label& out) {
-    if (access_.is_store) return e_.jmp(out, Xbyak::CodeGenerator::T_NEAR);
+    if (access_.is_store) return e_.jmp(out, kNear);
     e_.cmp(on_stack(e_, looked_, kShapeAt), static_cast<int>(kSame));
-    e_.jnz(out, Xbyak::CodeGenerator::T_NEAR);
+    e_.jnz(out, kNear);
     for (uint32_t i = 0; i < values.count; ++i) {
       load_place(i);
       const Xbyak::Address from =
@@ -245,7 +245,7 @@ Emit of_one(const Access& how) {
       } else {
         Mover(e, step, how, found).others(values, base, out);
       }
-      e.jmp(*done, Xbyak::CodeGenerator::T_NEAR);
+      e.jmp(*done, kNear);
     });
   };
 }

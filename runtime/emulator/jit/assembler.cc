@@ -1,5 +1,7 @@
 #include "runtime/emulator/jit/assembler.h"
 
+#include "common/base/check.h"
+
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::Address;
@@ -9,10 +11,7 @@ using Xbyak::Xmm;
 using Xbyak::Ymm;
 using Xbyak::Zmm;
 
-constexpr uint64_t kSign64 = uint64_t{1} << 63;
-constexpr uint32_t kSign = uint32_t{1} << 31, kLow16 = 0xffff, kOnes = 0xffffffff;
-/// Control bytes of vshufps and vpermq, which together keep the lower words of 64-bit values.
-constexpr uint8_t kEvenWords = 0x88, kMiddleSwapped = 0xd8;
+constexpr uint32_t kOnes = 0xffffffff;
 
 Opmask opmask(const Mask& mask) { return Opmask(mask.getIdx()); }
 Ymm ymm(const Mask& mask) { return Ymm(mask.getIdx()); }
@@ -147,7 +146,8 @@ void Assembler::multiply64(const Vector& out, const Vector& a, const Operand& b)
   vpaddq(out, spare(), ymm15);
 }
 
-/// Shifts a number below zero as its complement, which is not.
+/// AVX2 shifts 64-bit values only without their sign. So for a negative number, shifts the
+/// complement, which is not negative, and complements the result.
 void Assembler::shift_signed64(const Vector& out, const Vector& a, const Operand& by) {
   if (is_avx512()) return vpsravq(out, a, by);
   vpxor(spare(), spare(), spare());
@@ -159,6 +159,7 @@ void Assembler::shift_signed64(const Vector& out, const Vector& a, const Operand
 
 void Assembler::min_or_max64(const Vector& out, const Vector& a, const Operand& b, bool is_signed,
                              bool is_min) {
+  GPUEMU_CHECK(b.isYMM());  // compare_same() takes no memory.
   const Vector& second = static_cast<const Xmm&>(b);
   compare_same(is_signed ? Number::S64 : Number::U64, spare(), a, second, Relation::Greater);
   is_min ? vblendvpd(out, a, second, spare()) : vblendvpd(out, second, a, spare());
@@ -271,7 +272,7 @@ void Assembler::compare_same(Number of, const Vector& to, const Vector& a, const
   const bool swaps = relation == Relation::Less || relation == Relation::NotLess;
   Vector first = swaps ? b : a, second = swaps ? a : b;
   if (!equality && (of == Number::U32 || of == Number::U64)) {
-    const Address sign = wide ? splat64(kSign64) : splat(kSign);
+    const Address sign = wide ? splat64(kSign64) : splat(kSign32);
     vpxor(to, first, sign);
     const Ymm other = to.getIdx() == spare().getIdx() ? ymm15 : spare();
     vpxor(other, second, sign);

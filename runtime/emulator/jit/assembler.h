@@ -33,8 +33,24 @@ enum class Relation : uint8_t {
   Greater = 6
 };
 
+/// The same as bytes, which Xbyak's functions take.
+inline constexpr uint8_t kLess = static_cast<uint8_t>(Relation::Less),
+                         kNotEqual = static_cast<uint8_t>(Relation::NotEqual),
+                         kNotLess = static_cast<uint8_t>(Relation::NotLess),
+                         kGreater = static_cast<uint8_t>(Relation::Greater);
+
 inline constexpr uint8_t kUnordered =
     3;  ///< Predicate of vcmpps and vcmppd: at least one operand is NaN.
+
+/// Control bytes of vshufps (takes the words with even numbers) and vpermq (swaps the two 64-bit
+/// values in the middle), which together keep the lower words of 64-bit values.
+inline constexpr uint8_t kEvenWords = 0x88, kMiddleSwapped = 0xd8;
+
+inline constexpr uint32_t kSign32 = uint32_t{1} << 31, kLow16 = 0xffff, kLow8 = 0xff;
+inline constexpr uint64_t kSign64 = uint64_t{1} << 63;
+
+/// For jumps over more than the 127 bytes that a short jump reaches.
+inline constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
 
 /// Sequences for AVX2 use two vectors of their own, one of which is also flag().
 class Assembler : public Xbyak::CodeGenerator {

@@ -85,7 +85,6 @@ class Looks {
     return static_cast<uint32_t>(made.high - made.low) + bytes_;
   }
   using Label = Xbyak::Label;
-  static constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
   struct Aside {
     std::shared_ptr<Label> here = std::make_shared<Label>(), back = std::make_shared<Label>();
   };
@@ -222,7 +221,7 @@ class Looks {
   Xbyak::Label* out_ = nullptr;
 };
 
-constexpr uint32_t kHalfLanes = kLanes / 2, kMarks = 0x01010101;
+constexpr uint32_t kMarks = 0x01010101;
 
 Xbyak::Address of_half(Emitter& e, const CheckedBounds& bounds, uint32_t half) {
   return on_stack(e, bounds, half == 0 ? kFirstAt : kSecondAt);

@@ -19,10 +19,10 @@ std::optional<Target> target_of_compiled_code();
 /// Returns whether this processor can run compiled code. Thread-safe.
 bool runs_compiled_code();
 
-/// Fills Code::compiled for launches with these checks, for the instruction set above or another
-/// one. If there is no memory for code, or the
-/// function is too long, the entries stay empty. The compiled code is freed with `code`. Must not
-/// be called while a launch runs the function.
+/// Fills Code::compiled for launches with these checks. Compiles for target_of_compiled_code(), or
+/// for `target`, which this processor may lack. The entries stay empty if the function is too long
+/// or there is no memory for its code, which is freed with `code`. Must not be called while a
+/// launch runs the function.
 void compile_code(Code& code, Accesses accesses);
 void compile_code(Code& code, Accesses accesses, Target target);
 

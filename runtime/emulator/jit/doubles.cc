@@ -6,7 +6,7 @@ namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
 
-constexpr uint64_t kQuiet = uint64_t{1} << 51, kSign = uint64_t{1} << 63;
+constexpr uint64_t kQuiet = uint64_t{1} << 51;
 
 using Arithmetic = void (CodeGenerator::*)(const Xbyak::Xmm&, const Xbyak::Operand&,
                                            const Xbyak::Operand&);
@@ -45,7 +45,7 @@ void divide(Emitter& e, const Step& step) {
 }
 
 /// A NaN in the second operand takes precedence, then one in the third.
-void fused(Emitter& e, const Step& step) {
+void fused_double(Emitter& e, const Step& step) {
   const Vectors a = e.read(step.src[0], RegisterClass::Wide),
                 b = e.read(step.src[1], RegisterClass::Wide),
                 c = e.read(step.src[2], RegisterClass::Wide),
@@ -88,9 +88,9 @@ void add_doubles(Operations& all) {
   all.add("mul.f64", swapped(&CodeGenerator::vmulpd));
   all.add("sub.f64", subtract);
   all.add("div.f64", divide);
-  all.add("fma.f64", fused);
-  all.add("neg.f64", with_bits(&Assembler::bit_xor, kSign));
-  all.add("abs.f64", with_bits(&Assembler::bit_and, ~kSign));
+  all.add("fma.f64", fused_double);
+  all.add("neg.f64", with_bits(&Assembler::bit_xor, kSign64));
+  all.add("abs.f64", with_bits(&Assembler::bit_and, ~kSign64));
   all.add("cvt.f64.f32", widened(&CodeGenerator::vcvtps2pd));
   all.add("cvt.f64.s32", widened(&CodeGenerator::vcvtdq2pd));
   all.add("cvt.f64.u32", widened(&Assembler::unsigned_to_double));

@@ -35,7 +35,11 @@ struct Masks {
 /// any NaN.
 enum class Nan : uint8_t { Exact, Any };
 
-inline constexpr uint32_t kVectorBytes = 64;  ///< Size of a vector of AVX-512.
+inline constexpr uint32_t kVectorBytes = 64;        ///< Size of a vector of AVX-512.
+inline constexpr uint32_t kHalfLanes = kLanes / 2;  ///< The 32-bit values in one.
+/// Size of a vector of AVX2, which is a part of a register's row in the frame.
+inline constexpr uint32_t kPartBytes = 32;
+inline constexpr uint32_t kElementsMax = 4;  ///< Elements of one access: ld.v4.
 
 class Emitter : public Assembler {
  public:
@@ -123,8 +127,8 @@ class Emitter : public Assembler {
  private:
   static constexpr uint32_t kVectors = 28, kAvx2Vectors = 9, kHeldMasks = 3, kPassLanes = 8;
   struct Held {
-    uint32_t at = kNone;       ///< Offset of its 64 bytes in the frame.
-    uint32_t home = kNone;     ///< Offset of the register that it holds; kNone: it is free.
+    uint32_t at = kNone;       ///< Its place in the frame.
+    uint32_t home = kNone;     ///< The place of the whole register there; kNone: it is free.
     bool dirty = false;        ///< Not yet stored to the frame.
     bool any_nan = false;      ///< May hold NaNs other than the GPU's.
     bool locked = false;       ///< In use until the step ends.

@@ -2,17 +2,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/base/check.h"
 #include "runtime/emulator/jit/operations.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
 namespace {
-constexpr uint32_t kHalf = kLanes / 2, kLast = kLanes - 1;
-constexpr uint8_t kNotEqual = 4, kGreater = 6;  ///< Predicates of vpcmpud.
+constexpr uint32_t kLast = kLanes - 1;
 
-std::array<uint32_t, kHalf> lanes_of(uint32_t half) {
-  std::array<uint32_t, kHalf> lanes{};
-  for (uint32_t i = 0; i < kHalf; ++i) lanes[i] = half * kHalf + i;
+std::array<uint32_t, kHalfLanes> lanes_of(uint32_t half) {
+  std::array<uint32_t, kHalfLanes> lanes{};
+  for (uint32_t i = 0; i < kHalfLanes; ++i) lanes[i] = half * kHalfLanes + i;
   return lanes;
 }
 
@@ -47,14 +47,13 @@ void expect_all(Emitter& e, const Vectors& members, const Xbyak::Label& others) 
   e.vpcmpd(e.k7, members.at[0], e.splat(kNone), kNotEqual);
   e.vpcmpd(e.k0, members.at[1], e.splat(kNone), kNotEqual);
   e.kortestw(e.k7, e.k0);
-  e.jnz(others, Xbyak::CodeGenerator::T_NEAR);
+  e.jnz(others, kNear);
 }
 
 void shuffle(Emitter& e, const Step& step) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
-  uint32_t all = 0;
-  const bool fixed = constant_at(e.code(), step.src[3], all);
+  const bool fixed = constant_at(e.code(), step.src[3]).has_value();
   // If the handler runs instead, it needs its operand registers unchanged.
   const bool own_operand = std::ranges::find(step.src, step.dst) != step.src.end();
   if (!fixed && own_operand) return e.call(step, true);
@@ -79,18 +78,17 @@ void shuffle(Emitter& e, const Step& step) {
   }
   e.L(*done);
 }
-/// For AVX2: moves words within the frame. The operand that names lanes and the members are
-/// constants, as reductions and scans have them.
+/// Returns whether the operand that names lanes and the members are constants, as in reductions and
+/// scans: then the source of each lane is known when the code is compiled.
 bool is_fixed(const Code& code, const Step& step) {
-  uint32_t named = 0, members = 0;
-  return constant_at(code, step.src[1], named) && constant_at(code, step.src[3], members);
+  return constant_at(code, step.src[1]) && constant_at(code, step.src[3]);
 }
 
 constexpr uint32_t kParts = 4, kPartLanes = kLanes / kParts;
 /// Returns the word for each lane of a part.
 template <typename Pick>
-std::array<uint32_t, kHalf> words_of(uint32_t part, const Pick& pick) {
-  std::array<uint32_t, kHalf> words{};
+std::array<uint32_t, kHalfLanes> words_for_part(uint32_t part, const Pick& pick) {
+  std::array<uint32_t, kHalfLanes> words{};
   for (uint32_t i = 0; i < kPartLanes; ++i) words[i] = pick(part * kPartLanes + i);
   return words;
 }
@@ -114,7 +112,6 @@ std::pair<uint32_t, bool> source_of(ShuffleKind kind, uint32_t lane, uint32_t na
   return {lane, false};
 }
 
-constexpr uint32_t kPartBytes = kPartLanes * sizeof(uint32_t);
 Xbyak::Address part_at(Emitter& e, uint32_t offset, uint32_t part) {
   return e.in_frame(offset + part * kPartBytes);
 }
@@ -126,14 +123,14 @@ void expect_all_in_frame(Emitter& e, uint32_t members, const Xbyak::Label& other
     e.vpand(e.ymm0, e.ymm0, part_at(e, members, part));
   }
   e.vptest(e.ymm0, e.splat(kNone));
-  e.jnc(others, Xbyak::CodeGenerator::T_NEAR);
+  e.jnc(others, kNear);
 }
 
 /// Computes the source lanes of a part into ymm4. The sign of ymm5: the lanes that read from
 /// themselves because their source is out of range.
 void find_sources_in_frame(Emitter& e, ShuffleKind kind, uint32_t named, uint32_t part) {
   const Xbyak::Ymm from = e.ymm4, missing = e.ymm5;
-  const Xbyak::Address lanes = e.constant(words_of(part, [](uint32_t lane) { return lane; }));
+  const Xbyak::Address lanes = e.constant(words_for_part(part, [](uint32_t lane) { return lane; }));
   e.vmovdqa(from, part_at(e, named, part));
   switch (kind) {
     case ShuffleKind::Bfly:
@@ -175,9 +172,8 @@ void look_up_in_parts(Emitter& e, const Xbyak::Ymm& out) {
 void shuffle_by_register(Emitter& e, const Step& step) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
-  uint32_t members = 0;
   auto done = std::make_shared<Xbyak::Label>();
-  if (!constant_at(e.code(), step.src[3], members)) {
+  if (!constant_at(e.code(), step.src[3])) {
     expect_all_in_frame(e, step.src[3], e.by_handler(done));
   }
   for (uint32_t part = 0; part < kParts; ++part) {
@@ -204,19 +200,21 @@ void shuffle_by_register(Emitter& e, const Step& step) {
   e.L(*done);
 }
 
-/// A part takes its words from at most two others.
+/// For AVX2: moves words within the frame. A part takes its words from at most two others. Requires
+/// is_fixed().
 void shuffle_in_frame(Emitter& e, const Step& step) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
-  uint32_t named = 0, valid = 0;
-  constant_at(e.code(), step.src[1], named);
+  const auto named = constant_at(e.code(), step.src[1]);
+  GPUEMU_CHECK(named.has_value());
+  uint32_t valid = 0;
   for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    valid |= (source_of(kind, lane, named).second ? uint32_t{1} : 0) << lane;
+    valid |= (source_of(kind, lane, *named).second ? uint32_t{1} : 0) << lane;
   }
   for (uint32_t part = 0; part < kParts; ++part) {
     const Xbyak::Ymm out(static_cast<int>(part)), numbers = e.ymm4, other = e.ymm5;
-    const auto from = [&](uint32_t lane) { return source_of(kind, lane, named).first; };
-    e.vmovdqa(numbers,
-              e.constant(words_of(part, [&](uint32_t lane) { return from(lane) % kPartLanes; })));
+    const auto from = [&](uint32_t lane) { return source_of(kind, lane, *named).first; };
+    e.vmovdqa(numbers, e.constant(words_for_part(
+                           part, [&](uint32_t lane) { return from(lane) % kPartLanes; })));
     bool first = true;
     for (uint32_t source = 0; source < kParts; ++source) {
       uint8_t taken = 0;
@@ -241,10 +239,9 @@ void shuffle_in_frame(Emitter& e, const Step& step) {
 bool is_whole_shuffle(const Code& code, const Step& step) {
   if (step.run != kRunOf<steps::shuffle> || !step.guard.is_always()) return false;
   const bool up = step.operands.get<ShuffleOperands>().kind == ShuffleKind::Up;
-  uint32_t clamp = 0, members = kNone;
-  const bool may_be_all = !constant_at(code, step.src[3], members) || members == kNone;
-  return step.dst != kTrueOffset && constant_at(code, step.src[2], clamp) &&
-         clamp == (up ? 0 : kLast) && may_be_all;
+  const bool may_be_all = constant_at(code, step.src[3]).value_or(kNone) == kNone;
+  return step.dst != kTrueOffset && constant_at(code, step.src[2]) == (up ? 0 : kLast) &&
+         may_be_all;
 }
 
 void add_exchanges(Operations& all, Accesses accesses) {

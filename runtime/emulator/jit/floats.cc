@@ -6,7 +6,7 @@ namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
 
-constexpr uint32_t kOne = 0x3f800000, kSign = 0x80000000, kMagnitude = 0x7fffffff;
+constexpr uint32_t kOne = 0x3f800000, kMagnitude = 0x7fffffff;
 
 /// Adds the step's rounding to the instruction just emitted, which must have 16 lanes and register
 /// operands only. The rounding mode is in the fourth byte of EVEX, in place of the vector length
@@ -134,7 +134,7 @@ void to_integer(Emitter& e, const Step& step) {
   }
 }
 
-void add_conversions(Operations& all) {
+void add_float_conversions(Operations& all) {
   all.add("cvt.f32.s32", [](Emitter& e, const Step& step) {
     const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                   out = e.write(step.dst, RegisterClass::Narrow);
@@ -158,11 +158,11 @@ void add_floats(Operations& all) {
   add_both(all, "fma.f32", fused);
   add_both(all, "sqrt.f32", root);
   add_both(all, "rcp.f32", inverse);
-  all.add("neg.f32", with_bits(&Assembler::bit_xor, kSign));
+  all.add("neg.f32", with_bits(&Assembler::bit_xor, kSign32));
   all.add("abs.f32", with_bits(&Assembler::bit_and, kMagnitude));
   all.add("min.f32", extreme(&Assembler::min_float));
   all.add("max.f32", extreme(&Assembler::max_float));
-  add_conversions(all);
+  add_float_conversions(all);
 }
 
 }  // namespace gpuemu::emulator

@@ -8,13 +8,9 @@ using CheckedBounds = Emitter::CheckedBounds;
 using Xbyak::Xmm;
 using Xbyak::Ymm;
 
-constexpr uint32_t kElementsMax = 4, kPartBytes = 32;
-/// Control bytes of vshufps: the words with even and odd numbers. Control byte of vpermq: swaps the
-/// two 64-bit values in the middle.
-constexpr uint8_t kEvenWords = 0x88, kOddWords = 0xdd, kMiddleSwapped = 0xd8;
+constexpr uint8_t kOddWords = 0xdd;  ///< Control byte of vshufps, beside kEvenWords.
 /// Control bytes of vperm2i128: the lower and upper halves of both.
 constexpr uint8_t kLowerHalves = 0x20, kUpperHalves = 0x31;
-constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
 
 /// Moves one access. A part is what one vector holds of a register: 8 lanes, or 4 of 64 bits.
 class FrameMover {
@@ -150,7 +146,6 @@ class FrameMover {
   }
   /// Stores two parts together, at the second one.
   void store_small(uint32_t part) {
-    constexpr uint32_t kLow8 = 0xff, kLow16 = 0xffff;
     const Ymm value(static_cast<int>(part % 2));
     e_.vmovdqa(value, in_frame(0, part));
     e_.vpand(value, value, e_.splat(access_.element == 1 ? kLow8 : kLow16));
@@ -242,7 +237,7 @@ class FrameMover {
   int at_ = 0;
 };
 
-bool has_code(const Emitter& e, const Step& step, const Access& access) {
+bool has_frame_code(const Emitter& e, const Step& step, const Access& access) {
   const auto& [first, count] = step.elements();
   const bool several = access.element == sizeof(uint32_t)   ? count == 2 || count == kElementsMax
                        : access.element == sizeof(uint64_t) ? count == 2
@@ -292,7 +287,7 @@ void others(Emitter& e, const Step& step, const Access& access, const CheckedBou
 
 Emit through_frame(const Access& access) {
   return [access](Emitter& e, const Step& step) {
-    if (!has_code(e, step, access)) return e.call(step, true);
+    if (!has_frame_code(e, step, access)) return e.call(step, true);
     const CheckedBounds* found = check_bounds(e, step, access, {});
     if (found == nullptr) return e.call(step, true);
     const CheckedBounds bounds = *found;

@@ -1,12 +1,13 @@
 // Compiles integers of 8 and 16 bits, f16 and bf16. Registers hold 8- and 16-bit integers in words
 // with zero upper bits; readers use only the lower bits.
+#include "common/base/check.h"
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
 namespace {
 using Xbyak::CodeGenerator;
 
-constexpr uint32_t kLow16 = 0xffff, kLow8 = 0xff, kNan16 = 0x7fff;
+constexpr uint32_t kNan16 = 0x7fff;
 constexpr uint32_t kBits = 32;
 
 /// Keeps only the lower bits of the result of `emit`.
@@ -117,19 +118,19 @@ void to_bfloat(Emitter& e, const Step& step) {
 /// Nearly all selectors are constants without sign replication.
 bool has_plain_selector(const Code& code, const Step& step) {
   constexpr uint32_t kSigns = 0x8888;
-  uint32_t selector = 0;
-  return constant_at(code, step.src[2], selector) && (selector & kSigns) == 0;
+  const auto selector = constant_at(code, step.src[2]);
+  return selector && (*selector & kSigns) == 0;
 }
 
-/// Selects bytes of two words by a selector.
+/// Selects bytes of two words. Requires has_plain_selector().
 void permute_bytes(Emitter& e, const Step& step) {
-  uint32_t selector = 0;
   constexpr uint32_t kBytes = 4, kNoByte = 0x80;
-  constant_at(e.code(), step.src[2], selector);
+  const auto selector = constant_at(e.code(), step.src[2]);
+  GPUEMU_CHECK(selector.has_value());
   std::array<uint32_t, 16> of_first{}, of_second{};
   for (uint32_t lane = 0; lane < of_first.size(); ++lane) {
     for (uint32_t byte = 0; byte < kBytes; ++byte) {
-      const uint32_t from = selector >> (4 * byte) & 7, place = 8 * byte;
+      const uint32_t from = *selector >> (4 * byte) & 7, place = 8 * byte;
       const uint32_t at = lane % 4 * kBytes + from % kBytes;
       of_first[lane] |= (from < kBytes ? at : kNoByte) << place;
       of_second[lane] |= (from < kBytes ? kNoByte : at) << place;
@@ -145,7 +146,7 @@ void permute_bytes(Emitter& e, const Step& step) {
   }
 }
 
-void add_conversions(Operations& all) {
+void add_half_conversions(Operations& all) {
   for (const std::string to : {"u32", "s32", "u16", "s16"}) {
     for (const std::string sign : {"u", "s"}) {
       const bool narrow = to.ends_with("16");
@@ -186,7 +187,7 @@ void add_halves(Operations& all) {
   all.add("mov.b16", zero_extend(kLow16));
   all.add("selp.b16", select());
   all.add("prmt.b32", permute_bytes, has_plain_selector);
-  add_conversions(all);
+  add_half_conversions(all);
 }
 
 }  // namespace gpuemu::emulator

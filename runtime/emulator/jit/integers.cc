@@ -1,4 +1,5 @@
 // Compiles integer arithmetic, bit operations, moves and conversions between integers.
+#include "common/base/check.h"
 #include "runtime/emulator/jit/operations.h"
 
 namespace gpuemu::emulator {
@@ -92,19 +93,19 @@ void truncate(Emitter& e, const Step& step) {
 
 /// The truth table is nearly always a constant.
 bool has_constant_table(const Code& code, const Step& step) {
-  uint32_t table = 0;
-  return constant_at(code, step.src[3], table);
+  return constant_at(code, step.src[3]).has_value();
 }
 
+/// Requires has_constant_table().
 void any_logic(Emitter& e, const Step& step) {
-  uint32_t table = 0;
-  constant_at(e.code(), step.src[3], table);
+  const auto table = constant_at(e.code(), step.src[3]);
+  GPUEMU_CHECK(table.has_value());
   const Vectors a = e.read(step.src[0], RegisterClass::Narrow),
                 b = e.read(step.src[1], RegisterClass::Narrow),
                 c = e.read(step.src[2], RegisterClass::Narrow),
                 out = e.write(step.dst, RegisterClass::Narrow);
   for (uint32_t i = 0; i < out.count; ++i) {
-    e.bit_table(out.at[i], a.at[i], b.at[i], c.at[i], static_cast<uint8_t>(table));
+    e.bit_table(out.at[i], a.at[i], b.at[i], c.at[i], static_cast<uint8_t>(*table));
   }
 }
 
@@ -164,7 +165,7 @@ void add_bits(Operations& all) {
   all.add("lop3.b32", any_logic, has_constant_table);
 }
 
-void add_conversions(Operations& all) {
+void add_integer_conversions(Operations& all) {
   for (const std::string to : {"s", "u"}) {
     for (const std::string from : {"s", "u"}) {
       all.add("cvt." + to + "64." + from + "32", extend(from == "s"));
@@ -179,7 +180,7 @@ void add_conversions(Operations& all) {
 void add_integers(Operations& all) {
   add_arithmetic(all);
   add_bits(all);
-  add_conversions(all);
+  add_integer_conversions(all);
 }
 
 }  // namespace gpuemu::emulator

@@ -4,11 +4,8 @@ namespace gpuemu::emulator {
 namespace {
 using Words = std::array<uint32_t, 16>;
 
-constexpr uint8_t kGreater = 6, kNotEqual = 4;  ///< Predicates of vpcmpd and similar instructions.
-constexpr uint8_t kFirstOrDifferent = 0xf6;     ///< Truth table for vpternlogd: a | (b ^ c).
-constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
-constexpr uint64_t kSign = uint64_t{1} << 63;
-constexpr uint32_t kPartBytes = 32, kHalf32 = 64, kHalf64 = 128;  ///< In the frame.
+constexpr uint8_t kFirstOrDifferent = 0xf6;      ///< Truth table for vpternlogd: a | (b ^ c).
+constexpr uint32_t kHalf32 = 64, kHalf64 = 128;  ///< In the frame.
 
 /// Returns the distances of lanes from the first lane of a row, beginning with lane `first`.
 Words counted(uint32_t first, uint32_t stride) {
@@ -151,10 +148,10 @@ void LaneTests::inside64(const Xbyak::Label& out) const {
   const Xbyak::Ymm add = e_.ymm0, here = e_.ymm1, beyond = e_.ymm2, limit = e_.ymm3;
   e_.vmovq(e_.xmm0, e_.rcx);
   e_.vpbroadcastq(add, e_.xmm0);
-  e_.vpxor(add, add, e_.splat64(kSign));  // Adds 2^63.
+  e_.vpxor(add, add, e_.splat64(kSign64));  // Adds 2^63.
   e_.vmovq(e_.xmm3, e_.rdx);
   e_.vpbroadcastq(limit, e_.xmm3);
-  e_.vpxor(limit, limit, e_.splat64(kSign));
+  e_.vpxor(limit, limit, e_.splat64(kSign64));
   e_.vpxor(beyond, beyond, beyond);
   for (uint32_t i = 0; i < kParts64; ++i) {
     e_.vpaddq(here, add, part(i));

@@ -67,11 +67,10 @@ void widen(Emitter& e, const Vector& out, const Vectors& narrow, uint32_t index,
   e.widen(out, narrow.at[index / 2], index % 2 != 0, is_signed);
 }
 
-bool constant_at(const Code& code, uint32_t offset, uint32_t& value) {
+std::optional<uint32_t> constant_at(const Code& code, uint32_t offset) {
   const auto found = std::ranges::find(code.constants, offset, &Constant::offset);
-  if (found == code.constants.end()) return false;
-  value = static_cast<uint32_t>(found->bits);
-  return true;
+  if (found == code.constants.end()) return std::nullopt;
+  return static_cast<uint32_t>(found->bits);
 }
 
 }  // namespace gpuemu::emulator

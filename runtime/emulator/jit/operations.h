@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -66,7 +67,7 @@ using Ternary = void (Assembler::*)(const Vector&, const Vector&, const Xbyak::O
 Emit lane_by_lane(RegisterClass slot, Ternary instruction);
 /// Computes vector `index` of those of 64-bit values, from those of 32-bit ones, in `out`.
 void widen(Emitter& e, const Vector& out, const Vectors& narrow, uint32_t index, bool is_signed);
-/// Gets the value of a constant operand. Returns false if it is not a constant.
-bool constant_at(const Code& code, uint32_t offset, uint32_t& value);
+/// Returns the value of the operand, if it is a constant.
+std::optional<uint32_t> constant_at(const Code& code, uint32_t offset);
 
 }  // namespace gpuemu::emulator

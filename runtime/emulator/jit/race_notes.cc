@@ -7,10 +7,8 @@ namespace {
 using CheckedBounds = Emitter::CheckedBounds;
 
 /// Predicates of vpcmpd and similar instructions.
-constexpr uint8_t kLess = 1, kNotEqual = 4, kNotLess = 5;
 constexpr uint32_t kTagsOfEpoch = 1u << kWarpBits;
-constexpr uint32_t kHalfLanes = kLanes / 2, kWordBytes = sizeof(uint32_t);
-constexpr auto kNear = Xbyak::CodeGenerator::T_NEAR;
+constexpr uint32_t kWordBytes = sizeof(uint32_t);
 
 int beyond(RaceField field) {
   return static_cast<int>(offsetof(RaceTags, beyond) +

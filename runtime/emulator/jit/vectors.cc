@@ -9,8 +9,7 @@ using Xbyak::Zmm;
 using CheckedBounds = Emitter::CheckedBounds;
 using Words = std::array<uint32_t, 16>;
 
-constexpr uint32_t kElementsMax = 4;
-constexpr uint8_t kUpperHalves = 0xee;  ///< Control byte of vshufi64x2.
+constexpr uint8_t kBothUpper = 0xee;  ///< Control byte of vshufi64x2.
 
 template <typename Pick>
 Words words(const Pick& pick) {
@@ -97,7 +96,7 @@ class VectorMover {
         e_.vpermi2d(to, first, row(from + 1));
       }
       e_.vinserti64x4(out[element], low, Ymm(high.getIdx()), 1);
-      e_.vshufi64x2(out[element + 1], low, high, kUpperHalves);
+      e_.vshufi64x2(out[element + 1], low, high, kBothUpper);
     }
   }
   /// Joins pairs for eight lanes first, then groups of four for four lanes.
