@@ -249,7 +249,7 @@ TEST_F(AllInstructions, AreCompiledForEverythingALaunchMayAsk) {
 /// and no instructions that came with them.
 TEST_F(AllInstructions, AreCompiledForAvx2WithoutInstructionsOfAvx512) {
   if (std::system("objdump --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "needs objdump";
-  for (const Accesses accesses : {Accesses{0}, kInit, kSharedRaces, kGlobalChecks}) {
+  for (Accesses accesses = 0; accesses < kAccesses; ++accesses) {
     program_.functions[0].compiled[accesses] = {};
     compile_code(program_.functions[0], accesses, Target::Avx2);
     const std::vector<std::string> lines = disassemble(accesses);
