@@ -1,12 +1,13 @@
-# gpuemu_library(NAME [HOT] [UNITY|NO_UNITY] [TESTS_ALONE] SOURCES.. HEADERS.. DEPS.. EXTERNAL.. TESTS.. TEST_DEPS.. OPTIONS.. ALONE..)
+# gpuemu_library(NAME [HOT|COLD] [UNITY|NO_UNITY] [TESTS_ALONE] SOURCES.. HEADERS.. DEPS.. EXTERNAL.. TESTS.. TEST_DEPS.. OPTIONS.. ALONE..)
 # Makes a static library of one folder. DEPS lists all permitted dependencies: a folder that is not named there
 # may not be included (tools/tidy.py checks that) and cannot be linked. EXTERNAL names third-party targets
 # for use within this folder only; TEST_DEPS are folders that only the tests use. HOT marks loops over every
-# element or instruction, which release builds optimize most. With GPUEMU_UNITY, the sources of a folder are
+# element or instruction, which release builds optimize most; COLD marks code that mostly waits or prints, which they optimize least,
+# as all of cli/ and daemon/. With GPUEMU_UNITY, the sources of a folder are
 # compiled together, except those in ALONE, whose names clash with those of others; HOT folders only with UNITY, other
 # folders not with NO_UNITY. The same applies to tests, but not with TESTS_ALONE, where most files have helpers of the same names.
 function(gpuemu_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT;UNITY;NO_UNITY;TESTS_ALONE" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;ALONE")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "HOT;COLD;UNITY;NO_UNITY;TESTS_ALONE" "" "SOURCES;HEADERS;DEPS;EXTERNAL;TESTS;TEST_DEPS;OPTIONS;ALONE")
   if(NOT ARG_SOURCES)  # Headers only.
     add_library(${name} INTERFACE)
     add_library(gpuemu::${name} ALIAS ${name})
@@ -23,9 +24,8 @@ function(gpuemu_library name)
   if(ARG_HOT)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
-  # This code mostly waits and prints: -O1 takes a fifth less compile time. Its false warnings are switched off.
-  if(name MATCHES "^cli_")
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
+  if(ARG_COLD OR name MATCHES "^(cli|daemon)_")
+    gpuemu_cold(${name})
   endif()
   if(NOT ARG_OPTIONS)
     set(kind cold)
@@ -67,6 +67,12 @@ endfunction()
 # cli/commands take 38 s of processor time instead of 206 (2026-11-23), but a change to one file recompiles a dozen. Meant for a clean
 # build, not for folders under development, and not for HOT ones, where inlining in loops must not depend on it.
 option(GPUEMU_UNITY "Compile a folder's files together: for cold builds" OFF)
+
+# Code that mostly waits, reads settings or prints: -O1 takes a quarter less compile time than -O2 (2026-11-30). Its false warnings
+# are switched off.
+function(gpuemu_cold name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1> $<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU>>:-Wno-maybe-uninitialized>)
+endfunction()
 
 # The installed shared library is made of the folders' objects, so these must be position-independent;
 # since nothing is exported by default, the compiler still accesses its own code and data directly.
