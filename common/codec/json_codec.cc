@@ -30,33 +30,31 @@ Result<size_t> type_index(const nlohmann::json& object, std::span<const char* co
                name.substr(0, 64), fmt::join(types, " "));
 }
 
-template <typename Message, typename Record>
-Result<Message> read_record(const nlohmann::json& object, const FetchShared* fetch) {
-  Record record;
-  JsonReader reader(object, fetch);
-  fields(reader, record);
-  GPUEMU_TRY(reader.status());
-  return Message(std::move(record));
+/// Reads into the message itself, because moving each kind of record is code of its own.
+template <typename Message, size_t kIndex>
+Message read_record(JsonReader& reader) {
+  Message message(std::variant_alternative_t<kIndex, typename Message::Alternatives>{});
+  fields(reader, *std::get_if<kIndex>(&message));
+  return message;
 }
 
 /// Has one reader per alternative of the variant, in its order.
 template <typename Message, size_t... kIndex>
-Result<Message> read_alternative(size_t index, const nlohmann::json& object,
-                                 const FetchShared* fetch, std::index_sequence<kIndex...>) {
-  using Read = Result<Message> (*)(const nlohmann::json&, const FetchShared*);
-  constexpr Read kReaders[] = {
-      &read_record<Message, std::variant_alternative_t<kIndex, typename Message::Alternatives>>...};
-  return kReaders[index](object, fetch);
+Message read_alternative(size_t index, JsonReader& reader, std::index_sequence<kIndex...>) {
+  using Read = Message (*)(JsonReader&);
+  constexpr Read kReaders[] = {&read_record<Message, kIndex>...};
+  return kReaders[index](reader);
 }
 
 template <typename Message>
 Result<Message> decode(const nlohmann::json& object, std::span<const char* const> types,
                        const FetchShared* fetch = nullptr) {
   const size_t index = GPUEMU_TRY(type_index(object, types));
-  auto message = read_alternative<Message>(
-      index, object, fetch,
+  JsonReader reader(object, fetch);
+  Message message = read_alternative<Message>(
+      index, reader,
       std::make_index_sequence<std::variant_size_v<typename Message::Alternatives>>());
-  if (!message) return message.error().with_context(types[index]);
+  if (const Status read = reader.status(); !read) return read.error().with_context(types[index]);
   return message;
 }
 

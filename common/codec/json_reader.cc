@@ -111,6 +111,18 @@ void JsonReader::fail(const std::string& expected, const Json* got) {
                                   expected, describe(got));
 }
 
+const JsonReader::Json* JsonReader::enter(const char* name, bool is_required) {
+  if (error_) return nullptr;
+  const auto member = object_->find(name);
+  const bool is_missing = member == object_->end();
+  if (!is_required && (is_missing || member->is_null())) return nullptr;
+  path_.emplace_back(name);
+  if (!is_missing) return &*member;
+  fail("something", nullptr);
+  path_.pop_back();
+  return nullptr;
+}
+
 std::string JsonReader::member() const { return fmt::format("member '{}'", fmt::join(path_, ".")); }
 
 void JsonReader::json_text(const char* name, std::string& json) {

@@ -34,21 +34,17 @@ class JsonReader {
 
   template <typename T>
   void required(const char* name, T& value) {
-    if (error_) return;
-    path_.push_back(name);
-    const auto member = object_->find(name);
-    if (member == object_->end()) {
-      fail("something", nullptr);
-    } else {
+    if (const Json* const member = enter(name, true)) {
       read(*member, value);
+      path_.pop_back();
     }
-    path_.pop_back();
   }
   template <typename T>
   void optional(const char* name, T& value) {
-    if (error_) return;
-    const auto member = object_->find(name);
-    if (member != object_->end() && !member->is_null()) required(name, value);
+    if (const Json* const member = enter(name, false)) {
+      read(*member, value);
+      path_.pop_back();
+    }
   }
   template <typename T>
   void extra(const char* name, T& value) {
@@ -74,6 +70,10 @@ class JsonReader {
  private:
   using Json = nlohmann::json;
 
+  /// Appends `name` to the path and returns the member. Null, with the path as it was, after an
+  /// error and if there is no such member, which is an error if it is required; a member that is
+  /// not required may also be null.
+  const Json* enter(const char* name, bool is_required);
   /// Returns "member 'a.b'" for the current position.
   std::string member() const;
   void read(const Json& from, bool& value);
