@@ -12,6 +12,8 @@
 
 namespace gpuemu::libcudart {
 
+inline Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
+
 /// The hooks of the driver library. Never null.
 const libcuda::RuntimeHooks& hooks();
 

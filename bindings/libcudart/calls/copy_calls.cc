@@ -13,8 +13,6 @@ using libcuda::Copy3d;
 /// The stream of an asynchronous call; without one the call waits.
 using InStream = std::optional<Stream>;
 
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
 int copy(void* to, const void* from, size_t bytes, CopyKind kind, InStream stream) {
   const int checked = check_direction(to, from, kind);
   if (checked != cudaSuccess || bytes == 0) return checked;

@@ -23,12 +23,6 @@ int cuGraphRemoveDependencies(Graph graph, const GraphNode* from, const GraphNod
 }
 
 namespace gpuemu::libcudart {
-namespace {
-
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
-
-}  // namespace
-
 GPUEMU_RUNTIME_FORWARD(cudaMemPrefetchAsync,
                        (const void* pointer, size_t bytes, int device, Stream stream),
                        cuMemPrefetchAsync, (address_of(pointer), bytes, device, stream))

@@ -9,7 +9,6 @@ constexpr int kAttributeType = 2, kAttributeDevicePointer = 3, kAttributeHostPoi
 constexpr unsigned kAttachGlobal = 1, kAttachHost = 2;
 constexpr int kNoDevice = -2;
 
-Address address_of(const void* pointer) { return reinterpret_cast<Address>(pointer); }
 Address* address_in(void** pointer) { return reinterpret_cast<Address*>(pointer); }
 
 /// Calls `allocate`; for zero bytes returns null, which is no error.
