@@ -1,5 +1,4 @@
-#include "common/base/text.h"
-
+// Renders a trace as text for a terminal.
 #include <algorithm>
 
 #include <fmt/ranges.h>
@@ -7,6 +6,7 @@
 #include "cli/findings/one_line.h"
 #include "cli/trace/render.h"
 #include "cli/trace/spans.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
