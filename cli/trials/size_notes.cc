@@ -67,7 +67,7 @@ std::string settings_of(const std::vector<Tail>& tails, std::string (Tail::*valu
   return text;
 }
 
-/// Returns what is doubtful about tails that `launch` rounds up.
+/// Returns what is uncertain about tails that `launch` rounds up.
 std::string doubt_about(const std::vector<Tail>& tails, const std::string& launch) {
   const int64_t each = tails.front().each;
   return fmt::format(
@@ -136,7 +136,7 @@ void keep_whole_blocks(const std::string& dim, ProposedKernel& kernel) {
 
 std::set<std::string> settle_tails(const std::vector<std::string>& dims, ProposedKernel& kernel) {
   using Place = std::pair<int64_t, std::string>;  // The block, and the launch in host code.
-  std::map<Place, std::vector<Tail>> doubtful, whole;
+  std::map<Place, std::vector<Tail>> uncertain, whole;
   std::set<std::string> settled;
   for (const std::string& dim : dims) {
     const auto tail = tail_of(dim, kernel);
@@ -147,18 +147,18 @@ std::set<std::string> settle_tails(const std::vector<std::string>& dims, Propose
     const bool is_sample = sample != kernel.sample_blocks.end();
     const auto launch_at = [](const std::string& place) { return "the launch at " + place; };
     if (rounded_up != kernel.rounded_up.end()) {
-      doubtful[{tail->block, launch_at(rounded_up->second)}].push_back(*tail);
+      uncertain[{tail->block, launch_at(rounded_up->second)}].push_back(*tail);
     } else if (ensured != kernel.whole_blocks.end() && !is_sample) {
       whole[{tail->block, ensured->second}].push_back(*tail);
     } else if (has_tail_check(kernel, dim)) {
       // One number that a program passes does not say that the check is for nothing.
-      doubtful[{tail->block, is_sample ? launch_at(sample->second) : "its launch"}].push_back(
+      uncertain[{tail->block, is_sample ? launch_at(sample->second) : "its launch"}].push_back(
           *tail);
     } else {
       whole[{tail->block, is_sample ? sample->second : ""}].push_back(*tail);
     }
   }
-  for (const auto& [place, tails] : doubtful) {
+  for (const auto& [place, tails] : uncertain) {
     kernel.doubts.push_back(doubt_about(tails, place.second));
     for (const Tail& tail : tails) kernel.sizes[tail.dim] = tail.all();
   }

@@ -76,8 +76,8 @@ void add(Warp& warp, const SurfaceOperands& access, const TextureConfig& surface
     at.x = inside(at.x, row - bytes) ? at.x : std::clamp<int64_t>(at.x, 0, last.x);
     at.y = std::clamp<int64_t>(at.y, 0, last.y);
     // A layer is unsigned, so the one before the first is the last (measured on an H200).
-    const bool wraps = access.is_layered && at.slice < 0;
-    at.slice = wraps ? last.slice : std::clamp<int64_t>(at.slice, 0, last.slice);
+    const bool is_below = access.is_layered && at.slice < 0;
+    at.slice = is_below ? last.slice : std::clamp<int64_t>(at.slice, 0, last.slice);
   }
   lanes.inside |= uint32_t{1} << lane;
   lanes.address[lane] = surface.address + static_cast<uint64_t>(at.slice) * surface.slice_bytes +
