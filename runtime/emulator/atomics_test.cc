@@ -106,6 +106,44 @@ TEST(Atomics, BlocksWaitForEachOther) {
   EXPECT_EQ(kernel.read<uint32_t>(at, 2), (std::vector<uint32_t>{12, 12 * 64}));
 }
 
+/// Adds 1 to the 16 bits at byte `at` of a buffer of 6 bytes as compilers do it where the device
+/// has no such atomic, and `beside` to the other half of their word.
+LaunchReport half_by_words(uint32_t at, uint32_t beside, std::vector<uint16_t>& numbers) {
+  TestKernel kernel(
+      with_header(R"(.visible .entry k(.param .u64 p, .param .u32 at, .param .u32 by) {
+ .reg .b64 %r, %o; .reg .b32 %x, %y, %n, %at, %by, %m; .reg .pred %p; ld.param.u64 %r, [p];
+ ld.param.u32 %at, [at]; ld.param.u32 %by, [by]; and.b32 %n, %at, -4; cvt.u64.u32 %o, %n;
+ add.u64 %r, %r, %o; and.b32 %at, %at, 2; shl.b32 %at, %at, 3; mov.u32 %m, 1; shl.b32 %m, %m, %at;
+ add.u32 %m, %m, %by; ld.global.u32 %x, [%r];
+ AGAIN: add.u32 %y, %x, %m; atom.global.cas.b32 %n, [%r], %x, %y; setp.eq.u32 %p, %n, %x;
+ mov.u32 %x, %n; @!%p bra AGAIN; ret; })"));
+  const uint64_t base = kernel.buffer(numbers);
+  kernel.config().block = {64, 1, 1};
+  kernel.arg(base).arg(at).arg(beside);
+  const auto report = kernel.launch();
+  EXPECT_TRUE(report) << report.error().message;
+  numbers = kernel.read<uint16_t>(base, numbers.size());
+  return report ? *report : LaunchReport{};
+}
+
+TEST(Atomics, OfHalvesBuiltFromWordsReachTheEndOfAnAllocation) {
+  for (const uint32_t at : {0u, 2u, 4u}) {
+    std::vector<uint16_t> numbers = {10, 20, 30}, wanted = numbers;
+    wanted[at / 2] += 64;
+    EXPECT_TRUE(half_by_words(at, 0, numbers).findings.empty()) << at;
+    EXPECT_EQ(numbers, wanted) << at;
+  }
+}
+
+TEST(Atomics, OfAHalfBehindTheEndOfAnAllocationAreOutOfBounds) {
+  for (const auto& [at, beside] : {std::pair(6u, 0u), std::pair(8u, 0u), std::pair(4u, 0x10000u)}) {
+    std::vector<uint16_t> numbers = {10, 20, 30};
+    const LaunchReport report = half_by_words(at, beside, numbers);
+    ASSERT_FALSE(report.findings.empty()) << at;
+    EXPECT_EQ(report.findings[0].kind, DeviceFindingKind::OutOfBounds) << at;
+  }
+}
+
 TEST(Atomics, AddFloatsAndPairsOfHalves) {
   const auto floats =
       all_threads<float>("mov.f32 %f, 0f3f000000; red.global.add.f32 [%rd], %f;", {1.0f});

@@ -323,3 +323,64 @@ extern "C" __global__ void latch_of_the_block(const float* x, float* y) {
   latch->arrive_and_wait();
   y[i] = data[63 - threadIdx.x];
 }
+
+// Each value is at hand some time, and an old one does no harm: nobody waits for it.
+// run: neighbours_as_they_come grid=8 block=32 args=zero:value:32,zero:arrived:4,zero:y:32
+extern "C" __global__ void neighbours_as_they_come(volatile int* value, int* arrived, int* y) {
+  if (threadIdx.x != 0) return;
+  int seen = 0;
+  for (int round = 0; round < 4; ++round) {
+    value[blockIdx.x] = round;
+    atomicAdd(arrived, 1);
+    seen = max(seen, value[(blockIdx.x + 1) % 8] > 99);
+  }
+  y[blockIdx.x] = seen;
+}
+
+// Two flags, of which the second is waited for too.
+// run: flags_in_turn grid=2 block=32 args=zero:first:4,zero:second:4,zero:y:4
+extern "C" __global__ void flags_in_turn(volatile int* first, volatile int* second, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *first = 1;
+    *second = 1;
+  } else {
+    while (*second == 0) {
+    }
+    while (*first == 0) {
+    }
+    *y = 1;
+  }
+}
+
+// All of a block write, and one thread fences for them behind the barrier.
+// run: fence_behind_the_barrier grid=6 block=64 args=buf:x:1536,zero:part:1536,zero:ready:24,zero:y:24
+extern "C" __global__ void fence_behind_the_barrier(const int* x, volatile int* part, volatile int* ready, int* y) {
+  const int b = blockIdx.x;
+  part[b * 64 + threadIdx.x] = x[b * 64 + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    ready[b] = 1;
+    int sum = 0;
+    if (b > 0) {
+      while (ready[b - 1] == 0) {
+      }
+      for (int i = 0; i < 64; ++i) sum += part[(b - 1) * 64 + i];
+    }
+    y[b] = sum;
+  }
+}
+
+// Blocks take work from a queue and read each other's results as they are.
+// run: work_from_a_queue grid=4 block=32 args=zero:next:4,zero:best:256,zero:y:256
+extern "C" __global__ void work_from_a_queue(int* next, volatile int* best, int* y) {
+  if (threadIdx.x != 0) return;
+  for (;;) {
+    const int item = atomicAdd(next, 1);
+    if (item >= 64) return;
+    const int hint = best[(item + 63) % 64];
+    best[item] = item;
+    y[item] = hint < 0;
+  }
+}

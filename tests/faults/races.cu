@@ -196,3 +196,55 @@ extern "C" __global__ void fence_for_barrier(const float* x, float* y) {
   WRONG(__threadfence_block(), __syncthreads());
   y[threadIdx.x] = sums[63 - threadIdx.x];  // FAULT
 }
+
+// Both the data and the flag are volatile, which orders nothing.
+// run: flag_without_fence grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
+// expect: race_global tensor=data text=__threadfence()
+extern "C" __global__ void flag_without_fence(volatile int* data, volatile int* flag, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 42;  // OTHER
+    WRONG((void)0, __threadfence());
+    *flag = 1;
+  } else {
+    while (*flag == 0) {
+    }
+    __threadfence();
+    *y = *data;  // FAULT
+  }
+}
+
+// run: chained_sums grid=6 block=32 args=buf:x:768,zero:sum:24,zero:ready:24,zero:y:24
+// expect: race_global tensor=sum text=__threadfence()
+extern "C" __global__ void chained_sums(const int* x, volatile int* sum, int* ready, int* y) {
+  const int b = blockIdx.x;
+  if (threadIdx.x != 0) return;
+  int own = x[b * 32];
+  if (b > 0) {
+    while (atomicAdd(&ready[b - 1], 0) == 0) {
+    }
+    own += sum[b - 1];  // FAULT
+  }
+  sum[b] = own;  // OTHER
+  WRONG((void)0, __threadfence());
+  atomicExch(&ready[b], 1);
+  y[b] = own;
+}
+
+// The fence is there before the data.
+// run: relaxed_message grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
+// expect: race_global tensor=data
+extern "C" __global__ void relaxed_message(int* data, int* flag, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    WRONG(__threadfence(), (void)0);
+    asm volatile("st.relaxed.gpu.global.u32 [%0], 42;" ::"l"(data) : "memory");  // OTHER
+    WRONG((void)0, __threadfence());
+    asm volatile("st.relaxed.gpu.global.u32 [%0], 1;" ::"l"(flag) : "memory");
+  } else {
+    int seen = 0;
+    while (seen == 0) asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(flag) : "memory");
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(data) : "memory");  // FAULT
+    *y = seen;
+  }
+}

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "runtime/emulator/checks/index_overflow.h"
+#include "runtime/emulator/checks/last_word.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/program/program.h"
@@ -40,26 +41,6 @@ uint32_t aligned_lanes(Warp& warp, const Step& step, const uint64_t* address, ui
   }
   report_check(warp, step, std::move(incident));
   return warp.masks.running & ~bad.lanes;
-}
-
-void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t address,
-                    uint32_t bytes, Access access) {
-  Allocation* near = warp.launch->memory->nearest(address);
-  CheckReport incident{
-      .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
-  if (near == nullptr) {
-    incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
-                                   bytes, address);
-  } else {
-    incident.tensor = near->name;
-    incident.byte_offset = static_cast<int64_t>(address - near->base);
-    incident.message =
-        fmt::format("{} {} bytes at byte offset {} of '{}', which {}", verb(access), bytes,
-                    incident.byte_offset, near->name,
-                    near->freed ? "was freed" : fmt::format("has {} bytes", near->bytes));
-  }
-  incident.message += explain_wrap(warp, step, bad.first);
-  report_check(warp, step, std::move(incident));
 }
 
 /// Returns whether no byte of the access was ever written.
@@ -302,6 +283,26 @@ const Allocation* look_up(Warp& warp, const Step& step, uint64_t address, uint64
   return found;
 }
 
+void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t address,
+                    uint32_t bytes, Access access) {
+  Allocation* near = warp.launch->memory->nearest(address);
+  CheckReport incident{
+      .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
+  if (near == nullptr) {
+    incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
+                                   bytes, address);
+  } else {
+    incident.tensor = near->name;
+    incident.byte_offset = static_cast<int64_t>(address - near->base);
+    incident.message =
+        fmt::format("{} {} bytes at byte offset {} of '{}', which {}", verb(access), bytes,
+                    incident.byte_offset, near->name,
+                    near->freed ? "was freed" : fmt::format("has {} bytes", near->bytes));
+  }
+  incident.message += explain_wrap(warp, step, bad.first);
+  report_check(warp, step, std::move(incident));
+}
+
 uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access) {
   const uint32_t aligned = aligned_lanes(warp, step, address, bytes, access);
@@ -313,7 +314,7 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
     if (known == nullptr || !known->contains(address[lane], bytes)) {
       Allocation* found = warp.launch->memory->find(address[lane], bytes);
       if (found == nullptr) {
-        outside.note(lane);
+        if (ending_in_word(warp, step, address[lane], bytes) == nullptr) outside.note(lane);
         continue;
       }
       known = found;

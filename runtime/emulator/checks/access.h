@@ -32,6 +32,9 @@ const Allocation* look_up(Warp& warp, const Step& step, uint64_t address, uint64
 /// Returns the running lanes that may access `bytes` at their global address; reports the others.
 uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access);
+/// Reports that the lanes of `bad` access memory of no allocation, the first of them at `address`.
+void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t address,
+                    uint32_t bytes, Access access);
 /// Resolves offsets into shared memory. Also runs the definedness check for loads.
 uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                         Access access);

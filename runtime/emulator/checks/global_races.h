@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/flag_order.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/memory/race_cell.h"
 
@@ -51,6 +52,10 @@ class GlobalRaces {
     slots_[host_thread()].segment.store(segment, std::memory_order_relaxed);
   }
   void end_store() { slots_[host_thread()].segment.store(0, std::memory_order_release); }
+  /// Call it at an atomic or volatile access with a scope wider than a block: before one that
+  /// writes, and after one that only reads. Does nothing in programs without loops that wait.
+  void note_flags(Warp& warp, const Step& step, const uint64_t* address, Access access,
+                  uint32_t lanes);
   /// Call it at a fence with a scope wider than a block.
   void fence(Warp& warp);
   /// Call it before and after an atomic or volatile access.
@@ -132,7 +137,8 @@ class GlobalRaces {
   /// compares again.
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;
   /// For a volatile load, which does not wait: returns an ordinary store of another block that the
-  /// load may miss, because no fence follows the store.
+  /// load may miss, because no fence follows the store. A volatile store counts if a flag announced
+  /// it.
   std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells);
   /// Returns the evidence that would show that this race changes no result. `written` is the cell
   /// of the word's last write before the access.
@@ -159,6 +165,7 @@ class GlobalRaces {
   std::atomic<uint64_t> clock_ = 1;
   std::array<Slot, kSlots> slots_;
   std::array<std::atomic<Segment*>, kChunks + 1> chunks_{};
+  FlagOrder flags_;
   mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {
     uint32_t warp = 0, epoch = 0, sync_ops = 0;

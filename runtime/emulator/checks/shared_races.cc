@@ -418,6 +418,7 @@ void before_global(Warp& warp, const Step& step, const uint64_t* address, uint32
   order_before(warp, instruction);
   warp.pass_global();
   if (access == Access::Atomic) races.note(warp, step, address, bytes, access, lanes);
+  if (!of_block && access != Access::Load) races.note_flags(warp, step, address, access, lanes);
   if (of_block) {
     ++warp.block->grid_order.sync_ops;
   } else {
@@ -435,7 +436,9 @@ void after_global(Warp& warp, const Step& step, const uint64_t* address, uint32_
       return;
     }
     races.acquire(*warp.block);
-    if (access == Access::Load) races.note(warp, step, address, bytes, access, lanes);
+    if (access != Access::Load) return;
+    races.note(warp, step, address, bytes, access, lanes);
+    races.note_flags(warp, step, address, access, lanes);
     return;
   }
   races.note(warp, step, address, bytes, access, lanes);

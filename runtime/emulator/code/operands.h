@@ -76,6 +76,8 @@ struct MemoryOperands {
   bool copies_structure : 1 = false;
   /// ld.global.nc, which may only read memory that no thread of the launch writes.
   bool is_read_only : 1 = false;
+  bool is_awaited : 1 = false;      ///< A loop waits for what it reads (ptx::awaited_reads).
+  bool is_word_of_cas : 1 = false;  ///< ptx::words_of_cas
 };
 
 /// ld, st, ldmatrix and stmatrix.

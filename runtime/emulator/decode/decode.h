@@ -85,6 +85,12 @@ class Decoder {
   Program& program() { return program_; }
   Code& code() { return code_; }
   const ptx::Function& function() const { return *code_.source; }
+  /// Sets what the function's loops say about the current ld or atom.
+  void note_repetition(MemoryOperands& access) {
+    access.is_awaited = awaited_reads_[current_];
+    access.is_word_of_cas = words_of_cas_[current_];
+    program_.awaits = program_.awaits || access.is_awaited;
+  }
   uint32_t label_target(const std::string& name) const;
 
  private:
@@ -131,6 +137,7 @@ class Decoder {
   Program& program_;
   Code& code_;
   ptx::ControlFlow flow_;
+  std::vector<bool> awaited_reads_, words_of_cas_;  ///< By PTX instruction.
   std::vector<uint32_t> offsets_;
   std::vector<RegisterClass> slots_;
   std::map<std::pair<uint64_t, bool>, uint32_t> constants_;

@@ -7,6 +7,7 @@
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/steps/steps.h"
+#include "runtime/ptx/flow/repeated_reads.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;
@@ -16,6 +17,8 @@ using ptx::Type;
 
 void Decoder::run() {
   flow_ = ptx::analyse(function());
+  awaited_reads_ = ptx::awaited_reads(function(), flow_);
+  words_of_cas_ = ptx::words_of_cas(function());
   const auto& body = function().body;
   first_.resize(body.size() + 1);
   for (current_ = 0; current_ < body.size(); ++current_) {

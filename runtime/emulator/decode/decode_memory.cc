@@ -151,6 +151,7 @@ bool decode_access(Decoder& d, const Instruction& in, const Form& form, bool loa
   const bool bits = form.type() != Type::F32 && form.type() != Type::F64;
   access.copies_structure = load && form.vector > 1 && bits;
   access.is_read_only = load && form.has(ptx::Modifier::Nc);
+  if (load) d.note_repetition(access);
   access.cache = d.program().cached++;
   Step& step = d.emit(row.run);
   step.src[0] = base;

@@ -165,6 +165,7 @@ bool decode_atomic_pair(Decoder& d, const Instruction& in, const Form& form, Ato
   atomic.reduction = {kind, Type::B64};
   atomic.space = form.space;
   atomic.cache = d.program().cached++;
+  d.note_repetition(atomic);
   d.emit<steps::atomic>(atomic).src = {base, 0, 0, 0};
   d.uses_memory(form.space, kBytes);
   return true;
@@ -201,6 +202,7 @@ bool decode_atomic(Decoder& d, const Instruction& in, const Form& form) {
   atomic.reduction = {*kind, form.type()};
   atomic.space = form.space;
   atomic.cache = d.program().cached++;
+  d.note_repetition(atomic);
   Step& step = d.emit<steps::atomic>(atomic);
   step.src = {base, b, c, 0};
   step.dst = out;

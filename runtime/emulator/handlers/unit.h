@@ -12,6 +12,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/global_races.h"
+#include "runtime/emulator/checks/last_word.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/machine/block.h"

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "runtime/emulator/checks/access.h"
+#include "runtime/emulator/checks/last_word.h"
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/steps/async.h"
@@ -190,6 +191,9 @@ void on_global(Warp& warp, const Step& step, const uint64_t* address) {
     before_global(warp, step, address, bytes, Access::Atomic, lanes);
   }
   apply(warp, step, address, lanes, true);
+  if (const uint32_t refused = warp.masks.running & ~lanes; refused != 0) {
+    swap_last_words(warp, step, address, refused);
+  }
   if (warp.launch->races != nullptr) {
     after_global(warp, step, address, bytes, Access::Atomic, lanes);
   }

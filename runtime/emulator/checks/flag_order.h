@@ -1,0 +1,44 @@
+// Finds volatile stores that a flag announces without a fence in between. Volatile and relaxed
+// accesses do not race with each other, so a block may read an old value from one without harm. But
+// a block that has waited for a flag which another block wrote after its data expects the data, and
+// only a fence of the writer puts them in that order.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+namespace gpuemu::emulator {
+
+/// All methods are thread-safe. Addresses are those of words of 4 bytes.
+class FlagOrder {
+ public:
+  /// A volatile store or an atomic access.
+  struct Write {
+    uint64_t block = 0;
+    uint32_t warp = 0, epoch = 0;
+    uint32_t segment = 0, site = 0;
+    bool is_store = false;
+    uint64_t time = 0;  ///< Set by wrote().
+  };
+  void wrote(uint64_t word, Write write);
+  /// A loop of `block` waits for this word: what its last writer did before is announced.
+  void awaited(uint64_t word, uint64_t block);
+  /// Returns the last write of the word if it is a store of another block that was announced to
+  /// `block`.
+  std::optional<Write> announced(uint64_t word, uint64_t block) const;
+
+ private:
+  /// Words beyond this number are not watched. Flags and the data that they announce are few.
+  static constexpr size_t kWordsMax = size_t{1} << 18;
+
+  mutable std::mutex mutex_;
+  uint64_t time_ = 0;
+  std::unordered_map<uint64_t, Write> writes_;
+  std::map<std::pair<uint64_t, uint64_t>, Write> flags_;  ///< The last by reader and writer.
+};
+
+}  // namespace gpuemu::emulator

@@ -1,0 +1,166 @@
+#include "runtime/ptx/flow/repeated_reads.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "runtime/ptx/flow/each_register.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+/// Loops that wait are short. Longer ones compute something with what they read.
+constexpr size_t kLoopBlocksMax = 16;
+
+bool may_await(const Instruction& in) {
+  return (in.opcode == Opcode::Ld || in.opcode == Opcode::Atom) && in.operands.size() >= 2;
+}
+
+/// Returns the blocks on the ways from `head` to `tail`; empty if `tail` does not come after
+/// `head`, or there are too many.
+std::vector<uint32_t> loop_of(uint32_t head, uint32_t tail,
+                              const std::vector<std::vector<uint32_t>>& predecessors) {
+  std::vector<uint32_t> found = {head};
+  if (tail != head) found.push_back(tail);
+  for (size_t at = 1; at < found.size(); ++at) {
+    for (const uint32_t before : predecessors[found[at]]) {
+      if (std::ranges::find(found, before) != found.end()) continue;
+      found.push_back(before);
+      if (found.size() > kLoopBlocksMax || before < head) return {};
+    }
+  }
+  return found;
+}
+
+/// The instructions of one loop.
+class Loop {
+ public:
+  Loop(const Function& function, const ControlFlow& flow, std::vector<uint32_t> blocks)
+      : function_(function), flow_(flow), blocks_(std::move(blocks)) {}
+
+  template <typename Visit>
+  void each(const Visit& visit) const {
+    for (const uint32_t block : blocks_) {
+      for (uint32_t i = flow_.blocks[block].begin; i < flow_.blocks[block].end; ++i) visit(i);
+    }
+  }
+  bool writes(uint32_t reg) const {
+    bool found = false;
+    each([&](uint32_t i) { found = found || is_result(function_.body[i], reg); });
+    return found;
+  }
+  /// Returns whether the loop does nothing for others: a loop that takes work from a queue ends by
+  /// an atomic too, and waits for nobody.
+  bool only_waits() const {
+    uint32_t atomics = 0;
+    bool works = false;
+    each([&](uint32_t i) {
+      const Opcode opcode = function_.body[i].opcode;
+      if (opcode == Opcode::Atom) ++atomics;
+      works = works || opcode == Opcode::St || opcode == Opcode::Red || opcode == Opcode::Call;
+    });
+    return !works && atomics <= 1;
+  }
+  /// Returns whether the result of instruction `index` decides if the loop goes on.
+  bool ends_by(uint32_t index) const {
+    std::set<uint32_t> following;
+    each_register(function_.body[index].operands[0], [&](uint32_t reg) { following.insert(reg); });
+    for (size_t before = 0; before != following.size();) {
+      before = following.size();
+      each([&](uint32_t i) { follow(function_.body[i], following); });
+    }
+    return std::ranges::any_of(blocks_, [&](uint32_t block) {
+      const Instruction& last = function_.body[flow_.blocks[block].end - 1];
+      return last.guard && following.contains(last.guard->reg) && leaves(block);
+    });
+  }
+
+ private:
+  static bool is_result(const Instruction& in, uint32_t reg) {
+    bool found = false;
+    if (in.has_result() && !in.operands.empty()) {
+      each_register(in.operands[0], [&](uint32_t each) { found = found || each == reg; });
+    }
+    for (const Operand& result : in.call_results) {
+      each_register(result, [&](uint32_t each) { found = found || each == reg; });
+    }
+    return found;
+  }
+  static void follow(const Instruction& in, std::set<uint32_t>& following) {
+    if (!in.has_result() || in.operands.empty()) return;
+    bool uses = false;
+    for (size_t i = 1; i < in.operands.size(); ++i) {
+      each_register(in.operands[i], [&](uint32_t reg) { uses = uses || following.contains(reg); });
+    }
+    if (uses) each_register(in.operands[0], [&](uint32_t reg) { following.insert(reg); });
+  }
+  bool leaves(uint32_t block) const {
+    const std::vector<uint32_t>& next = flow_.blocks[block].successors;
+    return next.empty() || std::ranges::any_of(next, [&](uint32_t each) {
+             return std::ranges::find(blocks_, each) == blocks_.end();
+           });
+  }
+
+  const Function& function_;
+  const ControlFlow& flow_;
+  std::vector<uint32_t> blocks_;
+};
+
+void mark_awaited(const Function& function, const Loop& loop, std::vector<bool>& awaited) {
+  if (!loop.only_waits()) return;
+  loop.each([&](uint32_t i) {
+    const Instruction& in = function.body[i];
+    if (awaited[i] || !may_await(in)) return;
+    bool moves = false;
+    each_register(in.operands[1], [&](uint32_t reg) { moves = moves || loop.writes(reg); });
+    awaited[i] = !moves && loop.ends_by(i);
+  });
+}
+
+}  // namespace
+
+std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flow) {
+  std::vector<bool> awaited(function.body.size());
+  if (std::ranges::none_of(function.body, may_await)) return awaited;
+  std::vector<std::vector<uint32_t>> predecessors(flow.blocks.size());
+  for (uint32_t block = 0; block < flow.blocks.size(); ++block) {
+    for (const uint32_t next : flow.blocks[block].successors) predecessors[next].push_back(block);
+  }
+  for (uint32_t head = 0; head < flow.blocks.size(); ++head) {
+    for (const uint32_t tail : predecessors[head]) {
+      if (tail < head) continue;
+      const std::vector<uint32_t> blocks = loop_of(head, tail, predecessors);
+      if (!blocks.empty()) mark_awaited(function, Loop(function, flow, blocks), awaited);
+    }
+  }
+  return awaited;
+}
+
+std::vector<bool> words_of_cas(const Function& function) {
+  const auto is_cas = [](const Instruction& in) {
+    return in.opcode == Opcode::Atom && in.operands.size() == 4 && in.has(Modifier::B32) &&
+           in.has(Modifier::Cas);
+  };
+  const auto place = [](const Operand& address) {
+    const Operand& base = address.elements.at(0);
+    return std::tuple(base.kind, base.reg, base.name, address.offset + base.offset);
+  };
+  std::vector<bool> found(function.body.size());
+  std::vector<decltype(place(Operand{}))> places;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const Instruction& in = function.body[i];
+    if (!is_cas(in) || in.operands[1].elements.size() != 1) continue;
+    found[i] = true;
+    places.push_back(place(in.operands[1]));
+  }
+  for (size_t i = 0; i < found.size() && !places.empty(); ++i) {
+    const Instruction& in = function.body[i];
+    const bool is_word = in.opcode == Opcode::Ld && in.operands.size() == 2 &&
+                         in.operands[1].elements.size() == 1 &&
+                         (in.has(Modifier::B32) || in.has(Modifier::U32) || in.has(Modifier::S32));
+    if (is_word) found[i] = std::ranges::find(places, place(in.operands[1])) != places.end();
+  }
+  return found;
+}
+
+}  // namespace gpuemu::ptx

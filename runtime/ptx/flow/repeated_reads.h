@@ -1,0 +1,20 @@
+// Finds reads of memory that are repeated for the sake of what other threads write: loops that wait
+// for a flag, and loops that update a word by compare-and-swap.
+#pragma once
+
+#include <vector>
+
+#include "runtime/ptx/flow/cfg.h"
+#include "runtime/ptx/module.h"
+
+namespace gpuemu::ptx {
+
+/// Returns for each instruction of the body whether it is an ld or atom that a loop repeats at one
+/// address until its result lets the loop end.
+std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flow);
+
+/// Returns for each instruction of the body whether it is an atom.cas.b32, or an ld of 32 bits at
+/// the address of one.
+std::vector<bool> words_of_cas(const Function& function);
+
+}  // namespace gpuemu::ptx

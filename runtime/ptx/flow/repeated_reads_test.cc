@@ -1,0 +1,78 @@
+#include "runtime/ptx/flow/repeated_reads.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "runtime/ptx/parse.h"
+
+namespace gpuemu::ptx {
+namespace {
+
+/// Parses a function with an address in %rd, and returns the texts of the instructions for which
+/// `find` says yes.
+template <typename Find>
+std::vector<std::string> found_in(const std::string& body, const Find& find) {
+  const auto module = parse(
+      ".version 7.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p) { .reg .b32 %x, %y; "
+      ".reg .b64 %rd; .reg .pred %p; ld.param.u64 %rd, [p];\n" +
+          body + "\nret; }",
+      "test.ptx");
+  EXPECT_TRUE(module) << module.error().message;
+  const Function& function = module->functions.at(0);
+  const std::vector<bool> which = find(function);
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < which.size(); ++i) {
+    if (which[i]) texts.push_back(function.body[i].spelling());
+  }
+  return texts;
+}
+std::vector<std::string> awaited(const std::string& body) {
+  return found_in(body, [](const Function& f) { return awaited_reads(f, analyse(f)); });
+}
+std::vector<std::string> of_cas(const std::string& body) { return found_in(body, words_of_cas); }
+
+using Texts = std::vector<std::string>;
+
+TEST(AwaitedReads, AreThoseThatEndALoopAtOneAddress) {
+  EXPECT_EQ(awaited("W: ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra W;"),
+            Texts{"ld.volatile.u32"});
+  EXPECT_EQ(awaited("W: atom.cas.b32 %x, [%rd], 0, 1; setp.ne.u32 %p, %x, 0; @%p bra W;"),
+            Texts{"atom.cas.b32"});
+}
+TEST(AwaitedReads, FollowsTheValueToABranchInTheMiddle) {
+  EXPECT_EQ(awaited("W: ld.volatile.u32 %x, [%rd]; and.b32 %y, %x, 7; setp.gt.u32 %p, %y, 1; "
+                    "@%p bra OUT; nanosleep.u32 20; bra W; OUT:"),
+            Texts{"ld.volatile.u32"});
+}
+TEST(AwaitedReads, AreNoneInALoopOverAddresses) {
+  EXPECT_EQ(awaited("W: ld.volatile.u32 %x, [%rd]; add.u64 %rd, %rd, 4; setp.eq.u32 %p, %x, 0; "
+                    "@%p bra W;"),
+            Texts{});
+}
+TEST(AwaitedReads, AreNoneWhereTheLoopEndsByACount) {
+  EXPECT_EQ(awaited("W: ld.volatile.u32 %x, [%rd]; add.u32 %y, %y, 1; setp.lt.u32 %p, %y, 8; "
+                    "@%p bra W;"),
+            Texts{});
+}
+TEST(AwaitedReads, AreNoneInALoopThatTakesWorkFromAQueue) {
+  EXPECT_EQ(awaited("W: atom.add.u32 %x, [%rd], 1; setp.gt.u32 %p, %x, 99; @%p bra OUT; "
+                    "st.u32 [%rd+8], %x; bra W; OUT:"),
+            Texts{});
+}
+TEST(AwaitedReads, AreNoneWithoutALoop) {
+  EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra OUT; OUT:"),
+            Texts{});
+}
+
+TEST(WordsOfCas, AreTheLoadsAtItsAddressToo) {
+  EXPECT_EQ(of_cas("ld.global.u32 %x, [%rd+4]; ld.global.u32 %y, [%rd]; ld.global.u16 %x, [%rd+4]; "
+                   "W: atom.global.cas.b32 %y, [%rd+4], %x, 0; setp.ne.u32 %p, %x, %y; @%p bra W;"),
+            (Texts{"ld.global.u32", "atom.global.cas.b32"}));
+}
+TEST(WordsOfCas, AreNoneOfOtherAtomics) {
+  EXPECT_EQ(of_cas("ld.global.u32 %x, [%rd]; atom.global.exch.b32 %y, [%rd], %x;"), Texts{});
+}
+
+}  // namespace
+}  // namespace gpuemu::ptx
