@@ -4,7 +4,19 @@ import os
 
 from reference_common import ITEM_BYTES, Failure, count_of
 
-FIRST_ARENA = 4  # The descriptor of the first one that the daemon leaves us.
+FIRST_ARENA = 104  # The descriptor of the first one, which reference_process.py has moved there.
+
+
+def mapped(descriptor, size):
+    """A mapping of the file. It holds a descriptor of its own, which must not be one that scripts take for theirs either."""
+    held = []
+    try:
+        while not held or held[-1] < FIRST_ARENA:
+            held.append(os.dup(descriptor))
+        return mmap.mmap(descriptor, size)
+    finally:
+        for each in held:
+            os.close(each)
 
 
 class Arena:
@@ -30,7 +42,7 @@ class Arena:
         if end > size:
             size = (end + 0xFFFFF) & ~0xFFFFF
             os.ftruncate(descriptor, size)
-        self.map = mmap.mmap(descriptor, size)
+        self.map = mapped(descriptor, size)
         if hasattr(mmap, "MADV_DONTFORK"):
             self.map.madvise(mmap.MADV_DONTFORK)  # A script of the process form never sees it.
         self.bytes = size

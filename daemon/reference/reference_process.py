@@ -1,7 +1,7 @@
 """The warm Python behind ReferenceProcess: computes expected outputs, one frame per request.
 
-Descriptor 3 is the control socket, those from 4 on are the arenas. What scripts print never reaches the socket. The
-build puts PARTS, the sources of the other files of this folder by module name, in front of this text.
+The daemon leaves the control socket at descriptor 3 and the arenas behind it. They move out of the way at once: what
+scripts print never reaches the socket, nor what they write to low numbers that they take for files of theirs. The build puts PARTS, the sources of the other files of this folder by module name, in front of this text.
 """
 import ctypes
 import linecache
@@ -14,12 +14,21 @@ import types
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # One process per slot: the slots are the parallelism.
 
-CONTROL = 3
+LEFT_FIRST, MOVED_BY = 3, 100  # The first descriptor that the daemon leaves us, and how far they move.
+CONTROL = LEFT_FIRST + MOVED_BY
 RECEIVE_BYTES = 1 << 16
 PR_SET_CHILD_SUBREAPER = 36
 # mallopt(): the heap keeps what arrays give back, as common/base/heap.h has it.
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 FREED_BYTES_KEPT, HEAP_BLOCK_BYTES_MAX = 64 << 20, 32 << 20
+
+
+def move_descriptors():
+    """Gives scripts the low numbers that they would have without us, and no process that they start any of ours."""
+    script = int(os.path.basename(sys.argv[0]))  # /proc/self/fd/N: the last that the daemon leaves us.
+    for descriptor in range(LEFT_FIRST, script):
+        os.dup2(descriptor, descriptor + MOVED_BY, inheritable=False)
+        os.close(descriptor)
 
 
 def load_parts(parts):
@@ -107,6 +116,7 @@ def main():
             send(answer(request))
 
 
+move_descriptors()
 messages = load_parts({"reference_message": PARTS.pop("reference_message")}).reference_message
 try:
     import faulthandler

@@ -69,11 +69,32 @@ TEST_F(RequestsTogether, AnEndOfTheInterpreterIsTheFaultOfItsOwnScript) {
   EXPECT_EQ(answer_of(2), 3);
 }
 
+TEST_F(RequestsTogether, DescriptorsThatAScriptDidNotOpenAreNotOurs) {
+  for (const char* number : {"3", "4", "5", "6"}) {
+    ASSERT_TRUE(begin(0, std::string("os.write(") + number + ", b'x')\n  return x"));
+    ASSERT_TRUE(begin(1, "return x"));
+    expect_error(0, ErrorCode::Compile, "Bad file descriptor");
+    EXPECT_EQ(answer_of(1), 2) << number;
+  }
+}
+
+TEST_F(RequestsTogether, WhatAScriptWritesToAFileOfItsOwnRunsNoOtherAgain) {
+  const std::string calls = folder_ + "/calls";
+  const std::string counts = "open('" + calls + "', 'a').write('x')\n  ";
+  // Its lowest free descriptor is the first one that Python has not opened.
+  ASSERT_TRUE(begin(0, counts + "f = os.open('/dev/null', 1)\n  os.write(f, b'x' * 99)\n  "
+                                "assert f < 100\n  return x"));
+  ASSERT_TRUE(begin(1, counts + "return x"));
+  ASSERT_TRUE(begin(2, counts + "return x"));
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(answer_of(i), i + 1);
+  EXPECT_EQ(std::filesystem::file_size(calls), 3u);
+}
+
 TEST_F(RequestsTogether, WhatAScriptWritesToTheSocketOfItsProcessIsItsOwnFault) {
   for (const char* garbage : {"b'x'", "b'gRef' + b'\\xff' * 8", "b'gRef' + bytes(8)",
                               "b'{\"ok\": true}\\n'", "b'\\n' * 70000"}) {
     ASSERT_TRUE(begin(0, "return x"));
-    ASSERT_TRUE(begin(1, std::string("os.write(3, ") + garbage + ")\n  return x"));
+    ASSERT_TRUE(begin(1, std::string("os.write(103, ") + garbage + ")\n  return x"));
     ASSERT_TRUE(begin(2, "return x"));
     EXPECT_EQ(answer_of(0), 1) << garbage;
     expect_error(1, ErrorCode::Compile, "ended the Python interpreter");

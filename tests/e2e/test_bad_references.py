@@ -75,8 +75,8 @@ BAD = {
     "function hangs and ignores signals": (
         "import signal, time\ndef reference(x):\n    signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))\n"
         "    while True: time.sleep(1)\n", "did not answer"),
-    "function writes to the control socket": (FUNCTION + "os.write(3, b'garbage\\n')\n    return x\n", "do not begin a frame"),
-    "function closes the control socket": (FUNCTION + "os.close(3)\n    return x\n", "ended"),
+    "function writes to the control socket": (FUNCTION + "os.write(103, b'garbage\\n')\n    return x\n", "do not begin a frame"),
+    "function closes the control socket": (FUNCTION + "os.close(103)\n    return x\n", "ended"),
     "function wants another input": ("def reference(weight):\n    return weight\n", "`weight`"),
     "reference is a number": ("reference = 4\n", "not a function"),
     "function returns 32 GiB": (FUNCTION + "return np.zeros(1 << 32)\n", "reference_memory_limit_mb"),
