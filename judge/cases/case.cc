@@ -137,11 +137,13 @@ int64_t largest_input(const OpConfig& op, CasePlan plan) {
   return most;
 }
 
-/// Enlarges sizes for values whose faults few elements reveal: numbers of the kernel must be drawn
-/// more than once, a row far from 0 needs more than its mean, and a few such rows may round well by
-/// chance.
-void enlarge(const OpConfig& op, CasePlan& plan) {
+/// Enlarges sizes for values whose faults few elements reveal: each number of the kernel and its
+/// neighbours must be drawn several times, a row far from 0 needs more than its mean, and a few
+/// such rows may round well by chance.
+void enlarge(const OpConfig& op, const Constants& constants, uint64_t row, CasePlan& plan) {
   constexpr int64_t kFewElements = 128, kShortDim = 4;
+  // Half of the elements are numbers of the kernel, which come as three values each.
+  constexpr int64_t kElementsOfNumber = 48;
   const bool is_offset = plan.value_strategy == Strategy::Offset;
   const bool by_number =
       plan.value_strategy == Strategy::Thresholds || plan.value_strategy == Strategy::IntThresholds;
@@ -150,10 +152,13 @@ void enlarge(const OpConfig& op, CasePlan& plan) {
     int64_t& size = plan.dims[dim.name];
     if (is_offset && size < kShortDim) size = size_from(dim, 2 * kShortDim, plan);
   }
-  if (largest_input(op, plan) >= kFewElements) return;
+  set_value_parameters(op, constants, row, plan);
+  const int64_t numbers = by_number ? std::ssize(plan.value_parameters) : 0;
+  const int64_t least = std::max(kFewElements, kElementsOfNumber * numbers);
+  if (largest_input(op, plan) >= least) return;
   const DimSpec& longest = longest_dim(op);
   int64_t& size = plan.dims[longest.name];
-  size = std::max(size, size_from(longest, kFewElements, plan));
+  size = std::max(size, size_from(longest, least, plan));
 }
 
 /// Returns the value strategies that apply: for example, thresholds need numbers in the kernel's
@@ -258,7 +263,7 @@ Result<CasePlan> plan_case(const OpConfig& op, uint64_t base_seed, uint64_t iter
     DimChoice choice = choose_dims(op, request);
     plan.shape_strategy = choice.strategy;
     plan.dims = std::move(choice.dims);
-    if (usual && row < kOrderedRows) enlarge(op, plan);
+    if (usual && row < kOrderedRows) enlarge(op, options.constants, row, plan);
   }
   make_go_together(op, plan);
   set_value_parameters(op, options.constants, row, plan);

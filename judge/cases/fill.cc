@@ -193,6 +193,19 @@ void make_values(const ValueRecipe& recipe, const Domain& domain, std::span<doub
   }
 }
 
+/// Makes one of four rows negative and one positive, by turns. Only such rows reveal a maximum that
+/// begins with 0.
+void choose_signs(const ValueRecipe& recipe, const Domain& domain, std::span<double> values) {
+  const bool is_wide = recipe.strategy == Strategy::IntWide && is_signed_integer(recipe.dtype);
+  if (!is_wide || domain.lo >= 0 || domain.hi <= 0) return;
+  const size_t row = recipe.shape.empty() ? 1 : static_cast<size_t>(recipe.shape.back());
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint64_t turn = (i / row + recipe.iteration) % 4;
+    if (turn == 1) values[i] = std::max(-std::abs(values[i]), domain.lo);
+    if (turn == 3) values[i] = std::min(std::abs(values[i]), domain.hi);
+  }
+}
+
 /// Returns the NaN or infinity of strategies that plant one.
 std::optional<double> planted_value(Strategy strategy) {
   if (strategy == Strategy::OneNan) return std::numeric_limits<double>::quiet_NaN();
@@ -318,6 +331,7 @@ void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
     const double raised = value * scale < lo ? lo : value * scale;
     value = raised > hi ? hi : raised;
   }
+  choose_signs(recipe, domain, values);
   plant(recipe, domain, values);
   narrow_from_double(recipe.dtype, values, to);
   keep_value_rules(recipe, domain, to);

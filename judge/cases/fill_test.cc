@@ -254,6 +254,22 @@ TEST(FillValues, WideIntegersReachEveryMagnitudeOfTheType) {
   EXPECT_GT(beyond_float, 200);
 }
 
+TEST(FillValues, WideIntegersHaveRowsOfOneSign) {
+  ValueRecipe r = recipe(Strategy::IntWide);
+  r.dtype = DType::Int8;
+  r.shape = {8, 200};
+  const std::vector<double> values = values_of(r);
+  std::map<std::pair<bool, bool>, int> rows;
+  for (size_t row = 0; row < 8; ++row) {
+    const std::span<const double> of(values.data() + row * 200, 200);
+    const bool below = std::ranges::any_of(of, [](double v) { return v < 0; });
+    const bool above = std::ranges::any_of(of, [](double v) { return v > 0; });
+    ++rows[{below, above}];
+  }
+  EXPECT_EQ(rows, (std::map<std::pair<bool, bool>, int>{
+                      {{true, true}, 4}, {{true, false}, 2}, {{false, true}, 2}}));
+}
+
 TEST(FillValues, BytesAreThoseOfTheSharedVectors) {
   std::ifstream in(GPUEMU_SOURCE_DIR "/tests/crosslang/value_vectors.json");
   const auto vectors = nlohmann::json::parse(in);

@@ -141,6 +141,16 @@ TEST(Order, ValuesThatFewElementsDoNotShowHaveEnough) {
   }
 }
 
+TEST(Order, EachNumberOfAKernelComesSeveralTimes) {
+  const OpConfig op = plain_op({DType::Float32});
+  CaseOptions options = with_numbers();
+  options.constants.floats = {-3.5, 0.02, 3.5, 7, 9, 11};
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const auto dims = plan_case(op, seed, 17, options)->dims;
+    EXPECT_GE(dims.at("rows") * dims.at("cols"), 6 * 48) << "seed " << seed;
+  }
+}
+
 TEST(Order, SizesThatNoInputHasDoNotCountAsElements) {
   OpConfig op = plain_op({DType::Float32});
   op.inputs.front().shape.pop_back();

@@ -210,6 +210,22 @@ class Filler:
         return made
 
 
+def _choose_signs(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> None:
+    """Makes one of four rows of `int_wide` negative and one positive, by turns."""
+    dtype = tensor["dtype"]
+    if case["value_strategy"] != "int_wide" or dtype in FLOATS or made.dtype.kind != "i":
+        return
+    domain = domain_of(dtype, "int_wide", tensor.get("range"))
+    if domain.lo >= 0 or domain.hi <= 0:
+        return
+    turn = (np.arange(made.size) // (int(tensor["shape"][-1]) if tensor["shape"] else 1) + int(case["iteration"])) % 4
+    # Of the least number there is no opposite.
+    lo, hi = int(domain.lo), min(int(domain.hi), int(np.iinfo(made.dtype).max))
+    below = np.where(made > 0, -made, made)
+    np.copyto(made, np.maximum(below, lo), where=turn == 1)
+    np.copyto(made, np.minimum(-np.maximum(below, -hi), hi), where=turn == 3)
+
+
 def _plant_one(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> None:
     one = {"one_nan": math.nan, "one_inf": math.inf, "one_ninf": -math.inf}
     strategy, dtype = case["value_strategy"], tensor["dtype"]
@@ -300,6 +316,7 @@ def fill_input(case: dict[str, Any], input_name: str) -> Array:
         return rng.cast(np.zeros(0), tensor["dtype"]).reshape(shape)
     with np.errstate(over="ignore"):  # A scale may move a value out of the domain, which clamps it.
         made = _fill(case, tensor, count)
+    _choose_signs(case, tensor, made)
     _plant_one(case, tensor, made)
     if tensor.get("distinct") or tensor.get("sorted"):
         domain = domain_of(tensor["dtype"], case["value_strategy"], tensor.get("range"))
