@@ -335,7 +335,9 @@ void check_all_files(ReadState& state, const Config& config, const Drafts& draft
       continue;
     }
     const Place place = state.place_of(key);
-    state.warn(place, key, "folder '" + config.include_dirs[i] + "' does not exist");
+    state.warn(place, key,
+               fmt::format("folder '{}' does not exist; create it, or correct the path",
+                           config.include_dirs[i]));
   }
   for (size_t i = 0; i < config.ops.size(); ++i) {
     check_script(state, drafts.ops[i].path + ".reference", config.ops[i].reference, config.folder);

@@ -17,11 +17,10 @@ EACH = [(group, name) for group, mistakes in GROUPS.items() for name in mistakes
 # Phrases that say what to do or what to choose from.
 NEXT = re.compile(r"did you mean|expected|none of|not one of|there are|known are|defined:|`gpuemu |'gpuemu "
                   r"|it has|source has|at most|\bwrite\b|\bgive\b|\bneeds\b|--help|--force|\bset\b|\binstall\b"
-                  r"|\badd\b|\bcorrect\b|does not exist|\bkeep\b|\bchoose\b|create it|name a|missing|takes \.|\bcompare\b|is written", re.I)
+                  r"|\badd\b|\bcorrect\b|\bkeep\b|\bchoose\b|create it|name a|missing|takes \.|\bcompare\b|is written", re.I)
 # Messages that a compiler, Python or the emulator words itself.
 OWN_WORDS = {"undefined name", "host code in the kernel", "limit forgotten", "output never written", "raises",
              "package that is not installed", "daemon stopped twice"}
-
 
 
 @pytest.fixture(scope="module")
