@@ -23,7 +23,7 @@ import tempfile
 import time
 import typing
 
-from tool import Gpuemu, children_seconds, correct_examples, seconds_by_program
+from tool import Gpuemu, children_seconds, correct_examples, seconds_between, used_by
 
 DIMS = {"vector_add": {"n": (4096, 4096)}, "softmax": {"rows": (8, 8), "cols": (512, 512)}}
 WAYS = {"guided": [], "unguided": ["--unguided"]}
@@ -39,14 +39,13 @@ class Rate(typing.NamedTuple):
 
 def rate(tool, op, cases, seed, words):
     daemon = tool.daemon() or sys.exit("the daemon does not run")
-    before, ours, start = seconds_by_program(daemon), children_seconds(), time.perf_counter()
+    before, ours, start = used_by(daemon), children_seconds(), time.perf_counter()
     done = tool.run("fuzz", "--op", op, "-i", str(cases), "--seed", str(seed), "--format", "json", *words)
     seconds = time.perf_counter() - start
     results = json.loads(done.stdout) if done.returncode == 0 else None
     if results is None or results["failed"] != 0 or results["total"] < cases:
         sys.exit(f"gpuemu fuzz ended with {done.returncode}:\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}")
-    used = seconds_by_program(daemon)
-    used.subtract(before)
+    used = seconds_between(before, used_by(daemon))
     used["gpuemu"] += children_seconds() - ours
     return Rate(results["total"] / seconds, {program: one / results["total"] for program, one in used.items()})
 

@@ -11,6 +11,7 @@ import resource
 import shutil
 import subprocess
 import sys
+import typing
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -67,18 +68,44 @@ def children_seconds():
 
 def tree_seconds(process):
     """Returns the processor time of a process, its reaped children and its living descendants."""
-    return sum(seconds_by_program(process).values())
+    return sum(one.own + one.reaped for one in used_by(process).values())
 
 
-def seconds_by_program(process):
-    """Returns the processor time of a process, its reaped children and its living descendants by the names of their
-    programs."""
+class Used(typing.NamedTuple):
+    """The processor time of a living process."""
+    program: str
+    parent: int
+    own: float
+    reaped: float  # Of its children that ended.
+
+
+def used_by(process):
+    """Returns the processor time of a process and its living descendants by their ids."""
+    ticks = os.sysconf("SC_CLK_TCK")
     name, _, rest = pathlib.Path(f"/proc/{process}/stat").read_text().partition("(")[2].rpartition(")")
-    seconds = collections.Counter({name: sum(map(int, rest.split()[11:15])) / os.sysconf("SC_CLK_TCK")})
+    fields = [int(one) for one in rest.split()[1:15]]
+    found = {int(process): Used(name, fields[0], sum(fields[10:12]) / ticks, sum(fields[12:14]) / ticks)}
     for task in pathlib.Path(f"/proc/{process}/task").iterdir():
         for child in (task / "children").read_text().split():
-            seconds += seconds_by_program(child)
-    return seconds
+            try:
+                found.update(used_by(child))
+            except (FileNotFoundError, ProcessLookupError):
+                pass  # It ended meanwhile.
+    return found
+
+
+def seconds_between(before, after):
+    """Returns the processor time that went by between two answers of used_by(), by the names of programs. What processes used
+    that ended in between counts for the programs of those that are known."""
+    seconds = collections.Counter()
+    for process, now in after.items():
+        was = before.get(process, Used(now.program, now.parent, 0, 0))
+        seconds[now.program] += now.own - was.own
+        ended = [one for number, one in before.items() if one.parent == process and number not in after]
+        names = {one.program for one in ended}
+        name = names.pop() if len(names) == 1 else "ended"
+        seconds[name] += now.reaped - was.reaped - sum(one.own + one.reaped for one in ended)
+    return +seconds
 
 
 class Gpuemu:
