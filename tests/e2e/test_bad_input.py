@@ -103,7 +103,8 @@ def test_a_loop_that_changes_nothing_is_told_at_once(gpuemu):
 
 
 def test_an_op_that_keeps_running_into_its_time_limit_is_not_waited_for(gpuemu):
-    config = CONFIG.replace("[validation]", "[runtime]\ncase_timeout_ms = 300\n[validation]")
+    # More workers begin more cases before the first has run into the limit.
+    config = CONFIG.replace("[validation]", "[runtime]\nworkers = 2\ncase_timeout_ms = 300\n[validation]")
     slow = project(gpuemu, config.replace("cases = 4", "cases = 64"), RUNAWAY)
     op = json.loads(slow.run("test", "--format", "json").stdout)["ops"][0]
     assert 3 <= op["cases"] == op["failed"] < 16
