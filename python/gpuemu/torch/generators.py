@@ -118,11 +118,14 @@ def _unpickled(index: int, start: int, offset: int) -> Generator:
     return made
 
 
-def position(generator: torch.Generator) -> None:
-    """Makes the generator ready for an operator on `cuda`. Raises a GPU's error for a generator of the CPU."""
+def position(generator: torch.Generator, device: int | None = None) -> None:
+    """Makes the generator ready for an operator on `cuda`. Raises a GPU's error for a generator of the CPU, and for one of another
+    device than `device`; None: any will do, as for most operators of a GPU."""
     own = _made.get(generator._cdata)
     if own is None:
         raise RuntimeError(f"Expected a 'cuda' device type for generator but found '{generator.device.type}'")
+    if device is not None and own.index != device:
+        raise RuntimeError(f"Expected a 'cuda:{device}' generator device but found '{own.device}'")
     _Own.manual_seed(own, own.next_seed())
 
 

@@ -100,6 +100,9 @@ def the_state_of_a_generator_is_seed_and_offset():
     refusal(RuntimeError, "multiple of 4", lambda: one.set_offset(3))
     refusal(RuntimeError, "wrong size", lambda: one.set_state(torch.get_rng_state()))
     refusal(RuntimeError, "Expected a 'cuda' device type for generator but found 'cpu'", lambda: torch.rand(3, device="cuda", generator=torch.Generator()))
+    other = torch.Generator("cuda:1")
+    refusal(RuntimeError, "Expected a 'cuda:0' generator device but found 'cuda:1'", lambda: torch.randperm(4, device="cuda", generator=other))
+    assert torch.rand(3, device="cuda", generator=other).is_cuda, "any other operator takes the numbers of any device"
     kept = torch.cuda.get_rng_state()
     assert kept.numel() == 16 and kept.device.type == "cpu"
     first = torch.nn.functional.dropout(x, 0.5)
