@@ -122,17 +122,20 @@ END: ret; })"));
 }
 
 TEST(LaneRaces, AStoreOfWhatUnwrittenMemoryHoldsByChanceIsARace) {
-  TestKernel kernel(with_header(R"(.visible .entry k() {
+  for (const DeviceChecks& checks : {kUsualChecks, DeviceChecks{DeviceCheck::Race}}) {
+    TestKernel kernel(with_header(R"(.visible .entry k() {
  .reg .b32 %r<9>; .reg .pred %p<3>; .shared .align 16 .b8 tile[16];
  mov.u32 %r1, %tid.x; setp.eq.u32 %p1, %r1, 0; setp.eq.u32 %p2, %r1, 32;
  mov.u32 %r2, tile; mov.u32 %r3, 0;
  @%p1 ld.shared.u32 %r4, [%r2];
  @%p2 st.shared.u32 [%r2], %r3;
  ret; })"));
-  kernel.config().block = {64, 1, 1};
-  const LaunchReport report = kernel.run(false);
-  ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(name_of(report.findings[0].kind), "race_shared");
+    kernel.config().block = {64, 1, 1};
+    kernel.config().sanitize = checks;
+    const LaunchReport report = kernel.run(false);
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(name_of(report.findings[0].kind), "race_shared");
+  }
 }
 
 /// %r3: the lane's word of `tile`; %r5: that of the neighbouring lane.

@@ -29,6 +29,8 @@ constexpr uint32_t kRoundsBeforeYield = 64;
 /// Time slices that ended early (at a barrier or exit) between two checks of the deadline, counted
 /// across blocks.
 constexpr uint32_t kClockSlices = 512;
+/// What shared memory holds before the first store, where that is not checked.
+constexpr std::byte kUnwritten{0xa7};
 }  // namespace
 
 Block::Block(Launch& of) : launch(&of) {
@@ -69,12 +71,18 @@ void Block::release() {
 void Block::start(Dim3 at) {
   position.index = at;
   shared.released = false;
-  std::fill(shared.bytes.begin(), shared.bytes.end(), std::byte{0});
+  // Without a record of what was written, a store of 0 must not look like one of the same value.
+  const Checks& checks = launch->inputs.checks;
+  const bool may_be_same = checks.race && !checks.init;
+  std::fill(shared.bytes.begin(), shared.bytes.end(), may_be_same ? kUnwritten : std::byte{0});
   std::fill(shared.defined.begin(), shared.defined.end(), uint8_t{0});
   shared.sources.clear();
-  if (launch->inputs.program->reserved_shared && !shared.defined.empty()) {
-    std::fill_n(shared.defined.begin() + reserved_shared_offset(launch->inputs),
-                kReservedSharedBytes, uint8_t{1});
+  if (launch->inputs.program->reserved_shared) {
+    const size_t reserved = reserved_shared_offset(launch->inputs);
+    std::fill_n(shared.bytes.begin() + reserved, kReservedSharedBytes, std::byte{0});
+    if (!shared.defined.empty()) {
+      std::fill_n(shared.defined.begin() + reserved, kReservedSharedBytes, uint8_t{1});
+    }
   }
   next_epoch();
   shared.proxy_epoch = shared.epoch;

@@ -55,7 +55,7 @@ struct SharedMemory {
 
   /// Returns false if some of these bytes were never written. They are 0 here but anything on a
   /// GPU, so a store of what lies there is not a store of the same value. Unless that is checked,
-  /// all count as written.
+  /// all count as written, and hold a value that programs seldom store.
   bool all_written(uint64_t at, size_t size) const {
     return defined.empty() || std::memchr(defined.data() + at, 0, size) == nullptr;
   }
