@@ -12,6 +12,7 @@ import pytest
 
 import gpuemu
 from gpuemu import program, rng
+from gpuemu.program import calls
 from gpuemu.program.places import HostPlace
 from gpuemu.program.session import SESSION
 from gpuemu.program.tape import PENDING_MAX, TAPE
@@ -344,18 +345,19 @@ def test_equal_tapes_are_bound_once_where_other_ops_were_dropped_between_theirs(
     assert made == [[3.0] * 3] * 5 and len(TAPE.plans) == 1
 
 
-def test_an_interrupted_op_leaves_the_others_as_they_were(monkeypatch):
+@pytest.mark.parametrize("moment", ["ref", "insist_one"])
+def test_an_interrupted_op_leaves_the_others_as_they_were(monkeypatch, moment):
     x, y = program.full((2,), 3.0), program.full((2,), 5.0)
     z = x * 2.0
-    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr(TAPE, "pending", _Interrupting(TAPE.pending))
-        y * y  # Ctrl-C when it is written and not yet pending.
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt) as raised:
+        patched.setattr(calls, moment, interrupt)
+        y * y
+    assert raised.value.__traceback__  # It keeps the call that was not written to the end.
     assert (z - y).data.tolist() == [1.0] * 2 and (y * x).data.tolist() == [15.0] * 2
 
 
-class _Interrupting(list):
-    def append(self, one):
-        raise KeyboardInterrupt
+def interrupt(*_):
+    raise KeyboardInterrupt  # As Ctrl-C does.
 
 
 def test_places_that_take_turns_compute_what_is_theirs(monkeypatch):
@@ -382,7 +384,7 @@ def test_gradients_of_equal_ops_are_those_of_their_own_operands():
 
 
 def test_many_shapes_and_attributes_are_forgotten_without_a_trace(monkeypatch):
-    from gpuemu.program import calls, tape
+    from gpuemu.program import tape
 
     for module in (calls, tape):
         monkeypatch.setattr(module, "WRITTEN_MAX", 8)

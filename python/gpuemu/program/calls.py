@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, Union
 from weakref import ref
@@ -118,9 +117,10 @@ def _current(behind: Call, index: int) -> Source:
     return lazy if lazy is not None and lazy.call is None else (behind, index)  # An output that was freed is computed again.
 
 
-def call_of(number: int, op: Op, inputs: Sequence[Lazy], place: Place, where: Where, epoch: Epoch, is_whole: bool) -> tuple[Call, list[Lazy]]:
-    """Returns a pending call and its outputs; is_whole: all pending calls are of this place. Every op of a program is written by it,
-    so it makes objects without __init__(), which would take half of its time."""
+def call_of(number: int, op: Op, inputs: Sequence[Lazy], place: Place, where: Where, pending: list[ref[Call]], epoch: Epoch) -> tuple[
+        Call, list[Lazy]]:  # fmt: skip
+    """Adds a pending call; returns it and its outputs. Every op of a program is written by it, so it makes objects without __init__(),
+    which would take half of its time. If it is interrupted, the call has no output and is never computed."""
     call: Call = _new(Call)
     call.number = number
     call.op = op
@@ -131,6 +131,9 @@ def call_of(number: int, op: Op, inputs: Sequence[Lazy], place: Place, where: Wh
     before: list[Lazy | Call] = []
     call.inputs = before
     call.leaves = leaves = []
+    call.outputs = outputs = []
+    call.parts = parts = [op.token]
+    pending.append(ref(call))
     for one in inputs:
         behind = one.call
         if behind is not None:
@@ -143,11 +146,12 @@ def call_of(number: int, op: Op, inputs: Sequence[Lazy], place: Place, where: Wh
                 one.at = epoch.leaves
                 epoch.leaves -= 1
                 leaves.append(one)
-    call.parts = [op.token, *map(_at, inputs)]
-    if leaves or (inputs and not is_whole):
-        insist_one(op.kind, list(map(_place, inputs)))
+        parts.append(one.at)
+    if place is not epoch.place:
+        epoch.is_whole = False
+    if leaves or (inputs and not epoch.is_whole):
+        insist_one(op.kind, [one.place for one in inputs])
     made = []
-    call.outputs = outputs = []
     for spec, form in op.outputs:
         lazy: Lazy = _new(Lazy)
         lazy.spec = spec
@@ -174,13 +178,12 @@ class Collected(NamedTuple):
     leaves: list[Lazy]
 
 
-_number, _form, _at, _place = map(operator.attrgetter, ("number", "form", "at", "place"))
 _new: Any = object.__new__
 
 
 def call_key(kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> Any:
     """Returns a key of everything that determines the outputs of a call."""
-    return (kind, repr(attrs) if attrs else "", *map(_form, inputs))
+    return (kind, repr(attrs) if attrs else "", *[one.form for one in inputs])
 
 
 def needed(targets: Iterable[Lazy]) -> list[Call]:
@@ -195,7 +198,7 @@ def needed(targets: Iterable[Lazy]) -> list[Call]:
         call.seen = seen
         found.append(call)
         rest += [one[0] for one in call.sources() if type(one) is tuple]
-    found.sort(key=_number)
+    found.sort(key=lambda call: call.number)
     return found
 
 
@@ -226,7 +229,7 @@ def key_of(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[La
         for one in call.sources():
             parts.append(leaf_at.setdefault(one, -1 - len(leaf_at)) if isinstance(one, Lazy) else one[0].at + one[1])
     parts += [target.call.at + target.index for target in targets]  # type: ignore[union-attr]
-    parts += map(_form, leaf_at)
+    parts += [one.form for one in leaf_at]
     return tuple(parts), list(leaf_at)
 
 
@@ -251,8 +254,8 @@ def collected(pending: Iterable[ref[Call]], epoch: Epoch) -> Collected | None:
                 is_read = True
         if not is_read:
             return None
-    parts += map(_at, targets)
-    parts += map(_form, leaves)
+    parts += [one.at for one in targets]
+    parts += [one.form for one in leaves]
     return Collected(epoch.place, calls, targets, tuple(parts), leaves)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +22,6 @@ from gpuemu.tensors import Array
 
 if TYPE_CHECKING:
     from gpuemu.program.tape import Lazy
-
-
-_address = operator.attrgetter("address")
 
 
 def tensor_of(held: runtime.Tensor | Block) -> runtime.Tensor:
@@ -131,7 +127,8 @@ class LocalPlace(Place):
                 blocks.append(held._memory._live("the tensor"))
                 addresses[vid] = held._address
         fresh = program.results.take(stream)
-        addresses.update(zip(program.outputs, map(_address, fresh)))
+        for vid, block in zip(program.outputs, fresh):
+            addresses[vid] = block.address
         with program.issuer:
             failed, problem = program.prepared.issue(addresses, blocks, stream)
         if problem is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import operator
 import sys
 import threading
 import time
@@ -52,25 +51,23 @@ class Bound(NamedTuple):
 
 
 class _Tracing(threading.local):
-    """Per thread: the place of new tensors while a function is traced, and the source position of ops if it is not the
-    caller's."""
+    """Per thread: the place of new tensors while a function is traced."""
 
     place: Place | None = None
-    where: Where | None = None
 
 
 class _At:
     """The context manager of Tape.at()."""
 
-    def __init__(self, local: _Tracing, where: Where | None) -> None:
-        self._local, self._where = local, where
+    def __init__(self, tape: Tape, where: Where | None) -> None:
+        self._tape, self._where = tape, where
 
     def __enter__(self) -> None:
-        self._before = self._local.where
-        self._local.where = self._where
+        self._before = self._tape.where
+        self._tape.where = self._where
 
     def __exit__(self, *_: object) -> None:
-        self._local.where = self._before
+        self._tape.where = self._before
 
 
 class Tape:
@@ -88,6 +85,7 @@ class Tape:
         self.last: Run | None = None
         self.verbosity = 0
         self.tracing = _Tracing()
+        self.where: Where | None = None  # The source position of ops, if it is not that of the caller. Guarded by LOCK.
 
     def clear(self) -> None:
         """Removes plans and the last run; pending calls are removed with their tensors."""
@@ -106,11 +104,7 @@ class Tape:
         pending = self.pending
         if not pending:
             self.epoch = Epoch(place)
-        epoch = self.epoch
-        is_whole, epoch.is_whole = epoch.is_whole and place is epoch.place, False  # Should this be interrupted.
-        call, made = call_of(next(self.numbers), op, inputs, place, self.tracing.where or place_of_caller(5), epoch, is_whole)
-        pending.append(ref(call))
-        epoch.is_whole = is_whole
+        call, made = call_of(next(self.numbers), op, inputs, place, self.where or place_of_caller(5), pending, self.epoch)
         if len(pending) > PENDING_MAX:
             self.execute()
         return call, made
@@ -133,8 +127,8 @@ class Tape:
         return self.tokens.setdefault((rules.identity(kind), inputs, attrs), next(TOKENS))
 
     def at(self, where: Where | None) -> _At:
-        """Returns a context in which ops of this thread get this source position; None: the caller's."""
-        return _At(self.tracing, where)
+        """Returns a context in which ops get this source position; None: the caller's. REQUIRES: LOCK is held."""
+        return _At(self, where)
 
     def execute(self, wanted: Lazy | None = None) -> None:
         """Computes all pending ops that a live tensor needs."""
@@ -216,7 +210,8 @@ class Tape:
         lowered = bound.lowered
         made = place.run(bound.program, bound.graph, lowered, bound.plan, {vid: one.held for vid, one in enumerate(leaves)}, self._line_per_op(lowered))
         for one, vid in zip(targets, bound.outputs):
-            one.held, one.call = made[vid], None
+            one.held = made[vid]
+            one.call = None
         for call in calls:
             call.is_done = True
         milliseconds = (time.perf_counter() - began) * 1e3
@@ -226,7 +221,7 @@ class Tape:
 
     def _bound(self, place: Place, calls: list[Call], targets: list[Lazy], key: tuple[int, ...], leaves: list[Lazy]) -> Bound:
         """Returns the calls bound for the place: those of an equal tape with the lines of these, or new ones."""
-        wheres = list(map(_where, calls))
+        wheres = [one.where for one in calls]
         bound = self.plans.pop((id(place), key), None)
         if bound is None:
             bound = _bound(place, calls, leaves, targets, wheres)
@@ -246,7 +241,6 @@ class Tape:
 
 
 TAPE = Tape()
-_where = operator.attrgetter("where")
 
 
 def _bound(place: Place, calls: Sequence[Call], leaves: Sequence[Lazy], targets: Sequence[Lazy], wheres: list[Where]) -> Bound:

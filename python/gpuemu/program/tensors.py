@@ -53,7 +53,7 @@ class Tensor:
         if requires_grad and not is_float(lazy.spec.dtype):
             raise DTypeError(f"requires_grad: the tensor is {lazy.spec.dtype}, gradients are of {', '.join(FLOATS)}")
         self._lazy, self._edge, self._index = lazy, edge, index
-        self.requires_grad, self.name = requires_grad, name
+        self.requires_grad, self.name, self.grad = requires_grad, name, None
 
     @property
     def spec(self) -> Spec:
@@ -209,9 +209,14 @@ _new: Any = object.__new__
 
 
 def plain(lazy: Lazy) -> Tensor:
-    """Returns a tensor without a gradient or a name."""
+    """Returns a tensor without a gradient or a name. It is made without __init__(), as every result is."""
     made: Tensor = _new(Tensor)
     made._lazy = lazy
+    made.requires_grad = False  # All are set, because Python finds an attribute of the object faster than one of the class.
+    made._edge = None
+    made._index = 0
+    made.grad = None
+    made.name = None
     return made
 
 
@@ -287,9 +292,7 @@ def applied(kind: str, inputs: Sequence[Tensor], attrs: dict[str, Any], gradient
                 wants = True
         call, outputs = TAPE.write(kind, lazies, attrs, LAZY.place, op)
         for one in outputs:
-            each = _new(Tensor)
-            each._lazy = one
-            made.append(each)
+            made.append(plain(one))
         if wants and not _threads.no_grad:
             edge = edge_of(call, gradient, inputs, lazies, outputs)
             index = 0
@@ -303,7 +306,7 @@ def backward(root: Tensor, grad: Any) -> None:
     """See Tensor.backward."""
     if not root.requires_grad:
         raise GradError("backward: the tensor requires no gradient; make a leaf with requires_grad=True, outside of no_grad()")
-    with LOCK, TAPE.at(TAPE.tracing.where or place_of_caller(3)):
+    with LOCK, TAPE.at(TAPE.where or place_of_caller(3)):
         place = root._lazy.place
         if grad is None and not root.shape:
             first = LAZY.number(1.0, root, "backward")

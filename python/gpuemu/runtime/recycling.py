@@ -58,11 +58,12 @@ class Results:
     """The memory of the results of one program. `rows`: for each result the memory of the last runs, the newest last. A run takes
     what nothing else refers to any more, which needs no destructor and no lock."""
 
-    __slots__ = ("device", "layouts", "rows", "unused_runs")
+    __slots__ = ("device", "layouts", "rows", "unused_runs", "uses")
 
     def __init__(self, device: Any, layouts: Sequence[Layout]) -> None:
         self.device, self.layouts = device, layouts
         self.rows: list[list[Block]] = []
+        self.uses = -1  # The value of Device._uses of the last run, after which no row was exported or used by another stream.
         self.unused_runs = 0  # Runs of other programs since the last one of this.
 
     def drop(self) -> None:
@@ -81,9 +82,10 @@ class Results:
         rows = self.rows or [[] for _ in self.layouts]
         made: list[Any] = []
         missing: list[int] = []
+        is_same = self.uses == device._uses
         for row in rows:
             for block in row:
-                if getrefcount(block) == _UNUSED and len(block.streams) == 1 and block.mark is None and not block.was_exported:
+                if getrefcount(block) == _UNUSED and (is_same or (len(block.streams) == 1 and block.mark is None and not block.was_exported)):
                     made.append(block)
                     if len(row) > 1:
                         row[:] = [block] if block is row[-1] else [*row[1:], block]
@@ -97,7 +99,7 @@ class Results:
                 rows[place][:] = [*rows[place][1 - RUNS :], block]
         elif device._spares.is_held:
             device._turn_spares()
-        self.rows = rows
+        self.rows, self.uses = rows, device._uses
         return made
 
     def _becomes_newest(self, recent: list[Results]) -> None:
