@@ -9,7 +9,7 @@ its first use.
 """
 
 from gpuemu.runtime.available import devices, dtypes, versions
-from gpuemu.runtime.calling import OpInfo, op_call, op_info, op_number, ops, pack, unpack
+from gpuemu.runtime.calling import OpInfo, Schema, op_call, op_info, op_number, ops, pack, unpack
 from gpuemu.runtime.current import current_device, empty, range, set_current_device, tensor, zeros
 from gpuemu.runtime.device import Device
 from gpuemu.runtime.errors import (
@@ -35,7 +35,7 @@ from gpuemu.runtime.watching import DispatchRecord, Policy, Statistics
 __all__ = [
     "CaptureError", "CompileError", "Device", "DeviceTimeoutError", "DispatchRecord", "Event", "ForkedError", "Graph",
     "InvalidArgumentError", "Launch", "Memory", "MemoryInfo", "MemoryStatistics", "NotFoundError", "OpInfo", "OutOfMemoryError", "Policy",
-    "Registration", "ReleasedError", "Statistics", "Stream", "Tensor", "TensorSpec", "UnsupportedError", "as_tensor", "current_device", "devices", "dtypes",
+    "Registration", "ReleasedError", "Schema", "Statistics", "Stream", "Tensor", "TensorSpec", "UnsupportedError", "as_tensor", "current_device", "devices", "dtypes",
     "empty", "from_dlpack", "op_call", "op_info", "op_number", "ops", "pack", "range", "register_kernel", "register_op", "set_current_device", "tensor", "torch_stream",
     "unpack", "versions", "zeros",
 ]  # fmt: skip
