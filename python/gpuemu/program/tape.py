@@ -222,16 +222,17 @@ class Tape:
     def _bound(self, place: Place, calls: list[Call], targets: list[Lazy], key: tuple[int, ...], leaves: list[Lazy]) -> Bound:
         """Returns the calls bound for the place: those of an equal tape with the lines of these, or new ones."""
         wheres = [one.where for one in calls]
-        bound = self.plans.pop((id(place), key), None)
+        whole = (id(place), key)
+        bound = self.plans.get(whole)
         if bound is None:
-            bound = _bound(place, calls, leaves, targets, wheres)
+            bound = self.plans[whole] = _bound(place, calls, leaves, targets, wheres)
+            if len(self.plans) > PLANS_MAX:
+                self.plans.popitem(last=False)
         elif bound.wheres != wheres:
             bound.wheres[:] = wheres
             for node, where in zip(bound.graph.nodes, wheres):
                 node.where = text_of(where)
-        self.plans[(id(place), key)] = bound
-        while len(self.plans) > PLANS_MAX:
-            self.plans.popitem(last=False)
+        self.plans.move_to_end(whole)
         return bound
 
     def _line_per_op(self, lowered: list[dict[str, Any]]) -> Callable[[int], None] | None:

@@ -9,7 +9,7 @@ import os
 import pathlib
 import sys
 import threading
-from typing import Any
+from typing import Any, NoReturn
 
 import gpuemu
 from gpuemu import installed
@@ -170,7 +170,8 @@ class Context:
         self._handle = made
         self._lock = threading.RLock()  # Destructors may call while the lock is held.
         self._changed = threading.Condition(self._lock)
-        self._calls = self._held = 0
+        self._inside: list[None] = []  # One for each call. Appending and removing need no lock, which every op would pay for.
+        self._held = 0
         self._is_destroyed = False
         self.is_closed = False
 
@@ -178,36 +179,39 @@ class Context:
         """Returns the handle, which stays valid until leave(). Raises ReleasedError when the device is closed."""
         if _State.forked:
             refuse_forked()
-        with self._lock:
-            if self.is_closed:
-                raise errors.ReleasedError(f"the device {self.name} is closed")
-            self._calls += 1
+        self._inside.append(None)  # Before the look: close() waits until nobody is inside.
+        if self.is_closed:
+            self._refuse()
         return self._handle
 
     def leave(self) -> None:
         """Ends what enter() began."""
-        with self._lock:
-            self._calls -= 1
-            if self.is_closed:
+        self._inside.pop()
+        if self.is_closed:
+            with self._lock:
                 self._changed.notify_all()
+
+    def _refuse(self) -> NoReturn:
+        self.leave()
+        self._destroy_if_unused()  # It was not unused meanwhile.
+        raise errors.ReleasedError(f"the device {self.name} is closed")
 
     def call(self, function: Any, *arguments: Any) -> int:
         """Returns the code of a function that takes the context first. enter() and leave() are inlined, because every free calls
         this."""
         if _State.forked:
             refuse_forked()
-        lock = self._lock
-        with lock:
-            if self.is_closed:
-                raise errors.ReleasedError(f"the device {self.name} is closed")
-            self._calls += 1
+        inside = self._inside
+        inside.append(None)
+        if self.is_closed:
+            self._refuse()
         try:
             code: int = function(self._handle, *arguments)
             return code
         finally:
-            with lock:
-                self._calls -= 1
-                if self.is_closed:
+            inside.pop()
+            if self.is_closed:
+                with self._lock:
                     self._changed.notify_all()
 
     def check(self, function: Any, *arguments: Any) -> None:
@@ -236,7 +240,7 @@ class Context:
             if self.is_closed:
                 return False
             self.is_closed = True
-            while self._calls > 0:
+            while self._inside:
                 self._changed.wait()
             held = self._held
         if held:
@@ -257,14 +261,14 @@ class Context:
 
     def _destroy_if_unused(self) -> None:
         with self._lock:
-            if not self.is_closed or self._held or self._calls or self._is_destroyed:
+            if not self.is_closed or self._held or self._inside or self._is_destroyed:
                 return
             self._is_destroyed = True
         self.library.gpuemu_context_destroy(self._handle)
 
     def __del__(self, is_finalizing: Any = sys.is_finalizing) -> None:
         # A daemon thread that is in a call when the interpreter ends never returns from it.
-        if hasattr(self, "is_closed") and not (is_finalizing() and self._calls > 0):
+        if hasattr(self, "is_closed") and not (is_finalizing() and self._inside):
             self.close()
 
 

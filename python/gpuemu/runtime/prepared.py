@@ -147,8 +147,8 @@ class PreparedCalls:
                     self._seen.popitem(last=False)
                 return 0
             # Do not retry addresses that cannot be captured.
-            found = found._replace(graph=self._captured(addresses))
-        self._graphs[key] = found._replace(last=self._runs)
+            found = _Recurring(found.times, self._runs, self._captured(addresses))
+        self._graphs[key] = _Recurring(found.times, self._runs, found.graph)
         return found.graph
 
     def _makes_room(self, last: int) -> bool:
