@@ -62,3 +62,10 @@ def test_outputs_that_are_what_the_op_infers_may_be_given():
     assert program.call("embedding_bwd", [index, program.ones(2, 4)], outputs=[((3, 4), "float32")]).data.sum() == 8
     with pytest.raises(GraphError, match="the outputs do not follow from the inputs; give outputs="):
         program.call("embedding_bwd", [index, program.ones(2, 4)])
+
+
+def test_a_missing_argument_is_told_with_the_name_of_the_function():
+    x = program.ones(2)
+    for call in (lambda: program.dropout(x), x.dropout):
+        with pytest.raises(TypeError, match=r"^dropout\(\) missing 1 required keyword-only argument: 'seed'"):
+            call()

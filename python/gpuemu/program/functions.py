@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -244,4 +243,5 @@ def pair(what: str, value: Any, least: int) -> list[int]:
 NAMES = ("add", "sub", "mul", "div", "neg", "matmul", "transpose", "linear", "relu", "gelu", "silu", "sigmoid", "tanh", "softmax", "sum",
          "mean", "max", "mse_loss", "cross_entropy", "layernorm", "rmsnorm", "conv2d", "max_pool2d", "avg_pool2d", "attention", "embedding",
          "gather", "dropout", "cast", "reshape")  # fmt: skip
-assert builtins.all(callable(getattr(Functions, name)) for name in NAMES)
+for _name in NAMES:
+    getattr(Functions, _name).__qualname__ = _name  # Python's messages about arguments begin with it.
