@@ -176,7 +176,7 @@ Status compare_with_masked(ComparedCase& compared) {
     // the values on which the large ones agree.
     for (auto& [output, elements] : candidates) {
       const std::vector<TensorView> views = views_of(of_set, output);
-      if (!is_limit && may_be_masked(views, elements)) drop_told(views, elements);
+      if (!is_limit && may_be_masked(views, elements)) drop_decided(views, elements);
     }
     std::erase_if(candidates, [](const auto& candidate) { return candidate.second.empty(); });
     std::ranges::move(of_set, std::back_inserter(answers));

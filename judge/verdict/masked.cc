@@ -234,7 +234,7 @@ bool may_be_masked(std::span<const TensorView> answers, std::span<const size_t> 
          });
 }
 
-void drop_told(std::span<const TensorView> answers, std::vector<size_t>& of) {
+void drop_decided(std::span<const TensorView> answers, std::vector<size_t>& of) {
   std::erase_if(of, [&](size_t index) { return !std::isnan(told_by_all(answers, index)); });
 }
 

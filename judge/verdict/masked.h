@@ -51,7 +51,7 @@ std::vector<size_t> masked_candidates(const Comparison& comparison);
 bool may_be_masked(std::span<const TensorView> answers, std::span<const size_t> of);
 
 /// Removes from `of` the elements that `answers`, all those for one set of inputs, decide.
-void drop_told(std::span<const TensorView> answers, std::vector<size_t>& of);
+void drop_decided(std::span<const TensorView> answers, std::vector<size_t>& of);
 
 /// Returns the reference with the masked_candidates() replaced by the value on which all answers
 /// for one set of inputs agree, or by infinity if all are large with one sign. `limits` are the

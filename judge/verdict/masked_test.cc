@@ -149,7 +149,7 @@ TEST(Masked, OnlyAnswersThatAgreeAboutAnElementMayTell) {
   EXPECT_FALSE(may_be_masked(answers, std::vector<size_t>{1}));
   EXPECT_FALSE(may_be_masked(answers, std::vector<size_t>{2})) << "of another size";
   std::vector<size_t> left = {0, 1};
-  drop_told(answers, left);
+  drop_decided(answers, left);
   EXPECT_EQ(left, std::vector<size_t>{1});
 }
 
