@@ -201,3 +201,52 @@ __device__ void sum_by_bin(const int* bin, const int* weight, int* sums, int n) 
 }
 extern "C" __global__ void sums_by_bin(const int* bin, const int* weight, int* sums, int n) { sum_by_bin<int>(bin, weight, sums, n); }
 extern "C" __global__ void sums_by_bin_of_shorts(const int* bin, const int* weight, int* sums, int n) { sum_by_bin<short>(bin, weight, sums, n); }
+
+// The largest integer of each row. It may be negative.
+template <bool kFromZero>
+__device__ void row_largest(const int* x, int* y, int cols) {
+  __shared__ int largest;
+  if (threadIdx.x == 0) largest = kFromZero ? 0 : -2147483647 - 1;
+  __syncthreads();
+  for (int c = threadIdx.x; c < cols; c += blockDim.x) atomicMax(&largest, x[blockIdx.x * cols + c]);
+  __syncthreads();
+  if (threadIdx.x == 0) y[blockIdx.x] = largest;
+}
+extern "C" __global__ void largest_of_integers(const int* x, int* y, int cols) { row_largest<false>(x, y, cols); }
+extern "C" __global__ void largest_from_zero(const int* x, int* y, int cols) { row_largest<true>(x, y, cols); }
+
+// Sums of 64 elements each, and of all before. Each block waits for the one before it.
+extern "C" __global__ void clear_flags(int* ready) { ready[threadIdx.x] = 0; }
+template <bool kFences>
+__device__ void sums_in_turn(const float* x, volatile float* so_far, volatile int* ready, float* y, int n) {
+  if (threadIdx.x != 0) return;
+  const int b = blockIdx.x;
+  float sum = 0.0f;
+  for (int i = b * 64; i < min(n, b * 64 + 64); ++i) sum += x[i];
+  if (b > 0) {
+    while (ready[b - 1] == 0) {
+    }
+    __threadfence();
+    sum += so_far[b - 1];
+  }
+  so_far[b] = sum;
+  if (kFences) __threadfence();
+  ready[b] = 1;
+  y[b] = sum;
+}
+extern "C" __global__ void sums_so_far(const float* x, volatile float* so_far, volatile int* ready, float* y, int n) {
+  sums_in_turn<true>(x, so_far, ready, y, n);
+}
+extern "C" __global__ void sums_without_fence(const float* x, volatile float* so_far, volatile int* ready, float* y, int n) {
+  sums_in_turn<false>(x, so_far, ready, y, n);
+}
+
+// The length of a vector of two numbers of any size.
+extern "C" __global__ void length_of_two(const float* a, const float* b, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = hypotf(a[i], b[i]);
+}
+extern "C" __global__ void length_of_squares(const float* a, const float* b, float* y, int n) {
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) y[i] = sqrtf(a[i] * a[i] + b[i] * b[i]);
+}
