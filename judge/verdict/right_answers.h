@@ -27,7 +27,8 @@ Result<std::optional<MatchedReference>> matched_reference(const TensorSpec& spec
 /// one float input, an element that a float32 softmax may treat as equal to the expected one:
 /// probabilities may be equal, or 0, although the scores differ. Exactly equal elements do not
 /// count, since a kernel that selects another one uses another tie-breaking rule. But if one choice
-/// of a line is close, choices of equal elements in it may shift with it.
+/// of a line is close, choices of equal elements in it may shift with it. Counts are no choices:
+/// the expected integers of such a line differ, and one is the place of an extreme element.
 bool are_close_choices(const Comparison& comparison);
 
 }  // namespace gpuemu

@@ -104,6 +104,15 @@ TEST(CloseChoices, MoveThoseOfEqualElementsButNameNoneTwice) {
   EXPECT_FALSE(are_close(indices({1, 2}, {0, 0}), expected, keys));
 }
 
+TEST(CloseChoices, AreNoCounts) {
+  const float next = std::nextafter(5.0f, 6.0f);
+  const Tensor keys = floats({6}, {-9, 5, next, 5, 4, 9});
+  EXPECT_FALSE(are_close(indices({2}, {2, 4}), indices({2}, {1, 4}), keys)) << "no extreme one";
+  EXPECT_FALSE(are_close(indices({3}, {2, 5, 5}), indices({3}, {1, 5, 5}), keys)) << "one twice";
+  EXPECT_TRUE(are_close(indices({2}, {5, 2}), indices({2}, {5, 1}), keys)) << "the largest two";
+  EXPECT_TRUE(are_close(indices({2}, {0, 2}), indices({2}, {0, 1}), keys)) << "with the smallest";
+}
+
 TEST(RightAnswers, KeysThatDoNotFitTheOutputAreAnError) {
   const Tensor keys = floats({2, 4}, {1, 5, 5, 0, 2, 2, 0, 1}), output = indices({3}, {0, 0, 0});
   Comparison comparison = legacy(output, output);
