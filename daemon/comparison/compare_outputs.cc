@@ -22,6 +22,7 @@
 #include "judge/bounds/undefined_integers.h"
 #include "judge/bounds/wrapped_integers.h"
 #include "judge/relations/known_properties.h"
+#include "judge/verdict/cut_bits.h"
 #include "judge/verdict/invariants.h"
 #include "judge/verdict/masked.h"
 #include "judge/verdict/nan_for_infinity.h"
@@ -105,6 +106,7 @@ class OutputComparer {
       note_exceeding(compared, verdict);
       note_other_class(comparison, verdict);
       note_scale(comparison);
+      if (verdict.failures.empty()) note_cut_bits(comparison);
     }
     explain_expected(compared, verdict.failures);
     for (const InvariantSpec& spec : policy.invariants) {
@@ -328,6 +330,18 @@ class OutputComparer {
         "error_scale '{}' does not apply to output '{}', whose bound is that of 'auto': "
         "{}; `error_scale = {{ {} = ... }}` names one for this output",
         name_of(scale), comparison.output_name, needed_for(scale), comparison.output_name));
+  }
+
+  /// Cutting bits off stays within the bound, and is seldom meant.
+  void note_cut_bits(const Comparison& comparison) {
+    const bool is_checked = std::ranges::count(comparison.policy.invariants,
+                                               InvariantKind::Unbiased, &InvariantSpec::kind) > 0;
+    if (is_checked || !cuts_bits_off(comparison)) return;
+    values_.remarks.insert(fmt::format(
+        "'{}' has the lower bits of the results cut off, where rounding to nearest "
+        "(__float2half_rn, __float2bfloat16_rn, cvt.rn) errs half as much and in both directions; "
+        "`invariants = {{ unbiased = true }}` makes that a failure",
+        comparison.output_name));
   }
 
   static const char* needed_for(ErrorScale scale) {

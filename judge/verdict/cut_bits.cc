@@ -1,0 +1,53 @@
+#include "judge/verdict/cut_bits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "common/numeric/element.h"
+#include "judge/bounds/float_format.h"
+
+namespace gpuemu {
+namespace {
+
+/// Elements that are looked at, spread over the output.
+constexpr size_t kSampleMax = 4096;
+/// A few equal values say nothing: whatever happens to one happens to all of them.
+constexpr size_t kDifferentMin = 32;
+/// Positions in the gap between two neighbours where the nearest one is clear.
+constexpr double kClear = 0.125, kHalf = 0.5;
+/// One element in so many may be off by something else.
+constexpr size_t kOthersShare = 20;
+
+}  // namespace
+
+bool cuts_bits_off(const Comparison& comparison) {
+  const TensorView &output = comparison.output, &wanted = comparison.reference;
+  const bool is_narrow = output.dtype == DType::Float16 || output.dtype == DType::BFloat16;
+  if (!is_narrow || !comparison.has_reference || wanted.dtype != DType::Float64 ||
+      output.shape != wanted.shape) {
+    return false;
+  }
+  const FloatFormat& format = format_of(output.dtype);
+  const auto count = static_cast<size_t>(element_count(output.shape));
+  const size_t step = std::max<size_t>(1, (count + kSampleMax - 1) / kSampleMax);
+  std::set<double> cut;
+  size_t seen = 0, others = 0;
+  for (size_t i = 0; i < count; i += step) {
+    const double reference = element(wanted, i), value = element(output, i);
+    if (!std::isfinite(reference) || !std::isfinite(value) || value == 0) continue;
+    const double unit = ulp_at(format, reference), magnitude = std::fabs(reference) / unit;
+    const double place = magnitude - std::floor(magnitude);
+    const bool rises = place > kHalf + kClear && place < 1 - kClear;
+    const bool falls = place > kClear && place < kHalf - kClear;
+    if (!rises && !falls) continue;
+    ++seen;
+    const bool is_cut = std::fabs(value) == std::floor(magnitude) * unit;
+    if (!is_cut) ++others;
+    if (rises && is_cut) cut.insert(reference);
+    if (others * kOthersShare > kSampleMax) return false;
+  }
+  return cut.size() >= kDifferentMin && others * kOthersShare <= seen;
+}
+
+}  // namespace gpuemu
