@@ -231,6 +231,22 @@ extern "C" __global__ void chained_sums(const int* x, volatile int* sum, int* re
   y[b] = own;
 }
 
+// run: last_of_volatile_parts grid=6 block=64 args=buf:x:1536,zero:part:24,zero:done:4,zero:y:4
+// expect: race_global tensor=part text=__threadfence()
+extern "C" __global__ void last_of_volatile_parts(const int* x, volatile int* part, unsigned* done, int* y) {
+  __shared__ bool last;
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = x[blockIdx.x * 64];  // OTHER
+    WRONG((void)0, __threadfence());
+    last = atomicAdd(done, 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (!last || threadIdx.x != 0) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += part[b];  // FAULT
+  *y = sum;
+}
+
 // The fence is there before the data.
 // run: relaxed_message grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
 // expect: race_global tensor=data

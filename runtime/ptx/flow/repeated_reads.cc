@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "runtime/ptx/flow/each_register.h"
 
@@ -11,9 +13,50 @@ namespace {
 
 /// Loops that wait are short. Longer ones compute something with what they read.
 constexpr size_t kLoopBlocksMax = 16;
+/// Counters of a function that are looked at. A kernel that looks for the last block has few.
+constexpr size_t kCountersMax = 64;
 
+bool has_text(const Instruction& in, std::string_view modifier) {
+  return std::ranges::find(in.modifiers, modifier) != in.modifiers.end();
+}
+
+/// Returns whether it is an atom, or an ld that each time reads what is there then.
 bool may_await(const Instruction& in) {
-  return (in.opcode == Opcode::Ld || in.opcode == Opcode::Atom) && in.operands.size() >= 2;
+  static constexpr Modifier kAnew[] = {Modifier::Volatile, Modifier::Relaxed, Modifier::Acquire,
+                                       Modifier::Mmio,     Modifier::Cv,      Modifier::Cg};
+  if (in.operands.size() < 2) return false;
+  return in.opcode == Opcode::Atom ||
+         (in.opcode == Opcode::Ld &&
+          std::ranges::any_of(kAnew, [&](Modifier modifier) { return in.has(modifier); }));
+}
+
+/// Returns whether the result, or what additions and moves make of it, is compared for equality
+/// with a register. Other comparisons are those of queues; equality with a number is that of the
+/// first.
+bool tells_the_last(const Function& function, const Instruction& counter) {
+  std::set<uint32_t> following;
+  each_register(counter.operands[0], [&](uint32_t reg) { following.insert(reg); });
+  const auto uses = [&](const Operand& operand) {
+    return operand.kind == Operand::Kind::Register && following.contains(operand.reg);
+  };
+  for (size_t before = 0; before != following.size();) {
+    before = following.size();
+    for (const Instruction& in : function.body) {
+      const bool passes_on = in.opcode == Opcode::Add || in.opcode == Opcode::Sub ||
+                             in.opcode == Opcode::Mov || in.opcode == Opcode::Cvt;
+      if (!passes_on || in.operands.size() < 2) continue;
+      if (std::any_of(in.operands.begin() + 1, in.operands.end(), uses)) {
+        each_register(in.operands[0], [&](uint32_t reg) { following.insert(reg); });
+      }
+    }
+  }
+  return std::ranges::any_of(function.body, [&](const Instruction& in) {
+    const bool compares = in.opcode == Opcode::Setp && in.operands.size() == 3 &&
+                          (in.has(Modifier::Eq) || in.has(Modifier::Ne));
+    return compares && in.operands[1].kind == Operand::Kind::Register &&
+           in.operands[2].kind == Operand::Kind::Register &&
+           uses(in.operands[1]) != uses(in.operands[2]);
+  });
 }
 
 /// Returns the blocks on the ways from `head` to `tail`; empty if `tail` does not come after
@@ -122,6 +165,15 @@ void mark_awaited(const Function& function, const Loop& loop, std::vector<bool>&
 std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flow) {
   std::vector<bool> awaited(function.body.size());
   if (std::ranges::none_of(function.body, may_await)) return awaited;
+  size_t counters = 0;
+  for (size_t i = 0; i < awaited.size() && counters < kCountersMax; ++i) {
+    const Instruction& in = function.body[i];
+    const bool counts = in.opcode == Opcode::Atom && in.operands.size() == 3 &&
+                        (has_text(in, "add") || has_text(in, "inc"));
+    if (!counts) continue;
+    awaited[i] = tells_the_last(function, in);
+    ++counters;
+  }
   std::vector<std::vector<uint32_t>> predecessors(flow.blocks.size());
   for (uint32_t block = 0; block < flow.blocks.size(); ++block) {
     for (const uint32_t next : flow.blocks[block].successors) predecessors[next].push_back(block);

@@ -60,6 +60,16 @@ TEST(AwaitedReads, AreNoneInALoopThatTakesWorkFromAQueue) {
                     "st.u32 [%rd+8], %x; bra W; OUT:"),
             Texts{});
 }
+TEST(AwaitedReads, AreCountersThatTellTheLast) {
+  EXPECT_EQ(awaited("atom.add.u32 %x, [%rd], 1; add.u32 %x, %x, 1; setp.eq.u32 %p, %x, %y;"),
+            Texts{"atom.add.u32"});
+  EXPECT_EQ(awaited("atom.inc.u32 %x, [%rd], %y; setp.ne.u32 %p, %y, %x;"), Texts{"atom.inc.u32"});
+}
+TEST(AwaitedReads, AreNoCountersOfQueuesOrOfTheFirst) {
+  EXPECT_EQ(awaited("atom.add.u32 %x, [%rd], 1; setp.ge.u32 %p, %x, %y;"), Texts{});
+  EXPECT_EQ(awaited("atom.add.u32 %x, [%rd], 1; setp.eq.u32 %p, %x, 0;"), Texts{});
+  EXPECT_EQ(awaited("atom.exch.b32 %x, [%rd], 1; setp.eq.u32 %p, %x, %y;"), Texts{});
+}
 TEST(AwaitedReads, AreNoneWithoutALoop) {
   EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra OUT; OUT:"),
             Texts{});
