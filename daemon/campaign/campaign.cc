@@ -16,6 +16,7 @@
 #include "daemon/campaign/result_writer.h"
 #include "daemon/campaign/together_pace.h"
 #include "daemon/campaign/unused_variants.h"
+#include "daemon/kernels/argument_types.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/pipeline/describe_verdict.h"
 #include "daemon/plans/execution_plan.h"
@@ -213,6 +214,9 @@ Result<std::shared_ptr<Campaign::Group>> Campaign::make_group(const OpConfig& op
     if (prepared) {
       const std::vector<std::string>& warnings = (*prepared)->warnings;
       group->warnings.insert(warnings.begin(), warnings.end());
+      for (const std::string& text : wider_tensors(op, *kernel, **prepared, dtype)) {
+        group->warnings.insert(fmt::format("{}: {}", op.name, text));
+      }
       continue;
     }
     const Error& why = prepared.error();

@@ -222,6 +222,15 @@ std::string with_enumerators(const std::string& expression, std::string_view sou
   return out;
 }
 
+/// Returns the name as C++ writes it; "" for one that is not mangled.
+std::string demangled(const std::string& entry) {
+  if (!entry.starts_with("_Z")) return {};
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &failed), &std::free);
+  return failed != 0 || text == nullptr ? "" : text.get();
+}
+
 }  // namespace
 
 std::vector<std::string> ptx_entries(std::string_view ptx) {
@@ -257,13 +266,31 @@ std::string normalised(std::string_view expression) {
   return out.starts_with("::") ? out.substr(2) : out;
 }
 
+std::vector<std::string> parameter_types(const std::string& entry) {
+  const std::string text = demangled(entry);
+  const size_t open = arguments_at(text);
+  std::vector<std::string> types;
+  int depth = 0;
+  for (size_t i = open; i < text.size(); ++i) {
+    const char letter = text[i];
+    const bool ends = (letter == ',' && depth == 1) || (letter == ')' && depth == 1);
+    if (letter == '(' || letter == '<') ++depth;
+    if (letter == ')' || letter == '>') --depth;
+    if (i == open || (ends && letter == ',')) {
+      types.emplace_back();
+    } else if (ends) {
+      break;
+    } else if (letter != ' ' || !types.back().empty()) {
+      types.back() += letter;
+    }
+  }
+  if (types.size() == 1 && types.front().empty()) types.clear();
+  return types;
+}
+
 std::string plain_name(const std::string& entry) {
-  if (!entry.starts_with("_Z")) return entry;
-  int failed = 0;
-  const std::unique_ptr<char, decltype(&std::free)> demangled(
-      abi::__cxa_demangle(entry.c_str(), nullptr, nullptr, &failed), &std::free);
-  if (failed != 0 || demangled == nullptr) return entry;
-  const std::string text = demangled.get();
+  const std::string text = demangled(entry);
+  if (text.empty()) return entry;
   return normalised(without_internal(without_result(text.substr(0, arguments_at(text)))));
 }
 

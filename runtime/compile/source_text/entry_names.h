@@ -17,6 +17,9 @@ std::vector<std::string> ptx_entries(std::string_view ptx);
 /// superfluous spaces, and with plain types ("int32_t" -> "int"). A name that is not mangled is
 /// returned unchanged.
 std::string plain_name(const std::string& entry);
+/// Returns the types of an entry's parameters: "float const*" and "int" for "_Z5scalePKfi". Empty
+/// for a name that is not mangled.
+std::vector<std::string> parameter_types(const std::string& entry);
 /// Converts a user's spelling to that of plain_name().
 std::string normalised(std::string_view expression);
 

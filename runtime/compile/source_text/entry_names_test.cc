@@ -29,6 +29,14 @@ TEST(PlainName, IsWhatTheUserWrites) {
   for (const Case& c : cases) EXPECT_EQ(plain_name(c.entry), normalised(c.name)) << c.entry;
 }
 
+TEST(ParameterTypes, AreThoseOfTheMangledName) {
+  EXPECT_EQ(parameter_types("_Z6gatherPKfPKiPfii"),
+            (std::vector<std::string>{"float const*", "int const*", "float*", "int", "int"}));
+  EXPECT_EQ(parameter_types("_Z5scaleIfEvPT_i"), (std::vector<std::string>{"float*", "int"}));
+  EXPECT_TRUE(parameter_types("_Z4nonev").empty());
+  EXPECT_TRUE(parameter_types("scale").empty());
+}
+
 TEST(Normalised, SpellsTypesAsTheDemanglerDoes) {
   EXPECT_EQ(normalised("k< int32_t , 256u >"), "k<int,256>");
   EXPECT_EQ(normalised("k<uint8_t>"), "k<unsigned char>");
