@@ -6,6 +6,7 @@
 
 #include "runtime/emulator/checks/index_overflow.h"
 #include "runtime/emulator/checks/last_word.h"
+#include "runtime/emulator/checks/piece_notes.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/program/program.h"
@@ -338,6 +339,7 @@ uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, u
       window_lanes(warp, step, address, warp.launch->inputs.shared_bytes, bytes, {kShared, access});
   if (access == Access::Store || !warp.launch->inputs.checks.init) return lanes;
   const uint8_t* const defined = warp.block->shared.defined.data();
+  if (pieces_are_written(defined, address, bytes, lanes)) return lanes;
   uint32_t undefined_lanes = 0;
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));

@@ -156,4 +156,20 @@ bool note_piece_stores(RaceHistory& history, const PieceAccess& access) {
   return Pieces(history, access).note_stores();
 }
 
+bool pieces_are_written(const uint8_t* shadow, const uint64_t* address, uint32_t bytes,
+                        uint32_t lanes) {
+  constexpr uint32_t kPieceBytes = 16;
+  if (bytes % kPieceBytes != 0) return false;
+  const __m128i written = _mm_set1_epi8(1);
+  __m128i all = _mm_cmpeq_epi8(written, written);
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const uint8_t* from = shadow + address[std::countr_zero(left)];
+    for (uint32_t at = 0; at < bytes; at += kPieceBytes) {
+      const __m128i piece = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at));
+      all = _mm_and_si128(all, _mm_cmpeq_epi8(piece, written));
+    }
+  }
+  return _mm_movemask_epi8(all) == 0xffff;
+}
+
 }  // namespace gpuemu::emulator

@@ -25,4 +25,9 @@ struct PieceAccess {
 bool note_piece_loads(RaceHistory& history, const PieceAccess& access);
 bool note_piece_stores(RaceHistory& history, const PieceAccess& access);
 
+/// Returns whether lanes that read `bytes` at `address` read whole pieces, all of which were
+/// written and are not being copied (kInFlight). `shadow` has a byte for each byte of memory.
+bool pieces_are_written(const uint8_t* shadow, const uint64_t* address, uint32_t bytes,
+                        uint32_t lanes);
+
 }  // namespace gpuemu::emulator

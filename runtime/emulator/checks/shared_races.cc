@@ -6,6 +6,7 @@
 
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/piece_notes.h"
+#include "runtime/emulator/checks/race_records.h"
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/program/program.h"
@@ -71,10 +72,11 @@ class SharedRace {
   void note(uint32_t lane, RaceHistory& history, uint64_t word, uint32_t bytes, bool same_value) {
     RaceWord seen = history.load(word);
     if (!in_warp_only_) check(lane, seen, bytes, same_value);
+    const WordAccess by{self_, warp_.ordering.clock.now(), site_number(step_.cache()), lane, bytes};
     if (access_ == Access::Load) {
-      read(lane, seen, bytes);
+      record_read(seen, by);
     } else {
-      write(lane, seen, bytes, same_value);
+      record_write(seen, by, access_ == Access::Atomic ? kAtomicTag : 0, same_value);
     }
     history.store(word, seen);
   }
@@ -88,8 +90,6 @@ class SharedRace {
                     bool same_value);
   uint32_t unordered_writers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
   uint32_t unordered_readers(uint32_t lane, const RaceWord& seen, uint32_t bytes) const;
-  void read(uint32_t lane, RaceWord& seen, uint32_t bytes);
-  void write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value);
   void report_within(const uint64_t* address);
   void say(DeviceFindingKind kind, const Tally& bad, uint32_t site, const uint64_t* address,
            const std::string& words, Evidence evidence = kNoEvidence);
@@ -175,51 +175,6 @@ void SharedRace::check_within(uint32_t lane, const RaceWord& seen, uint64_t word
   found_.others = writers | readers;
   found_.read_in_warp = writers == 0;
   found_.within_site = writers != 0 ? seen.write_site : seen.read_site;
-}
-
-void SharedRace::read(uint32_t lane, RaceWord& seen, uint32_t bytes) {
-  // If several warps have read the word, recording one of them is enough.
-  const uint32_t many = epoch_ << kWarpBits | kMany;
-  if (seen.read == many && (bytes & ~seen.read_bytes) == 0) return;
-  const bool now = current(seen.read), others = now && seen.read != self_;
-  // If warps read different bytes, only the last one is recorded: each may write its own bytes
-  // later.
-  const bool several = others && (seen.read_bytes & bytes) != 0;
-  LanesOfWord by;
-  if (seen.read == self_ && seen.read_event == warp_.ordering.clock.now()) {
-    by = {seen.read_lanes, seen.read_parts};
-  }
-  by.add(lane, bytes, false);
-  seen.read_lanes = by.lanes;
-  seen.read_parts = by.bytes & kWholeWord;
-  seen.read_event = warp_.ordering.clock.now();
-  seen.read_bytes = (now && several == others ? seen.read_bytes | bytes : bytes) & kWholeWord;
-  seen.read = several ? many : self_;
-  seen.read_site = site_number(step_.cache());
-}
-
-void SharedRace::write(uint32_t lane, RaceWord& seen, uint32_t bytes, bool same_value) {
-  const uint32_t flag = access_ == Access::Atomic ? kAtomicTag : 0,
-                 site = site_number(step_.cache());
-  const bool now = current(seen.write);
-  LanesOfWord by;
-  if (own(seen.write) && seen.write_event == warp_.ordering.clock.now()) {
-    by = {seen.write_lanes, seen.write_parts};
-  }
-  by.add(lane, bytes, seen.write_site != site && !same_value);
-  seen.write_lanes = by.lanes;
-  seen.write_parts = by.bytes & kWholeWord;
-  if (!now) seen.writers = 0, seen.written_bytes = 0;
-  const bool joins = flag != 0 && now && (seen.write & kAtomicTag) != 0;
-  // If warps wrote different bytes, each of them may continue with its own.
-  const bool covers = (seen.written_bytes & ~bytes) == 0;
-  if (!same_value && !joins && covers) seen.writers = 0;
-  seen.writers |= uint32_t{1} << warp_.index;
-  const bool several = (seen.writers & (seen.writers - 1)) != 0;
-  seen.write = several ? epoch_ << kWarpBits | kMany | flag : self_ | flag;
-  seen.written_bytes = (seen.written_bytes | bytes) & kWholeWord;
-  seen.write_event = warp_.ordering.clock.now();
-  seen.write_site = site;
 }
 
 std::string SharedRace::name_of(uint32_t site) const {
