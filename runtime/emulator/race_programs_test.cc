@@ -88,8 +88,8 @@ class Programs {
   std::string space_;
 };
 
-std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code, int sm = 80) {
-  TestKernel kernel(Programs(seed, generic).write(20 + seed % 60), sm, 1, code);
+std::vector<std::string> findings_of(const std::string& ptx, MachineCode code) {
+  TestKernel kernel(ptx, 80, 1, code);
   const uint64_t out = kernel.buffer(std::vector<uint64_t>(kThreads), "out");
   kernel.config().block = {kThreads, 1, 1};
   kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::RaceShared};
@@ -100,6 +100,9 @@ std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code,
                               each.byte_offset));
   }
   return all;
+}
+std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code) {
+  return findings_of(Programs(seed, generic).write(20 + seed % 60), code);
 }
 
 TEST(RacePrograms, RowsAreJudgedAsTheirLanesAre) {
@@ -117,6 +120,32 @@ TEST(RacePrograms, MachineCodeJudgesAsTheHandlersDo) {
   for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
     EXPECT_EQ(findings(seed, false, MachineCode::Always), findings(seed, false, MachineCode::Never))
         << Programs(seed, false).write(20 + seed % 60);
+  }
+}
+
+/// Two warps read the low halves of words, the second then the whole words, and a third writes the
+/// high halves. Each lane has a word of its own, or all have one.
+std::string halves_then_words(const std::string& space, uint32_t lane_bytes) {
+  return with_header(fmt::format(
+      ".visible .entry k(.param .u64 out) {{\n .reg .pred %p<4>; .reg .b16 %q; .reg .b32 %r, %t, "
+      "%w, %a; .reg .b64 %x;\n .shared .align 16 .b8 tile[128];\n"
+      " mov.u32 %t, %tid.x; shr.u32 %w, %t, 5; and.b32 %t, %t, 31; mov.u32 %a, tile;\n"
+      " mad.lo.u32 %a, %t, {1}, %a; cvt.u64.u32 %x, %a;{2}\n"
+      " setp.eq.u32 %p1, %w, 1; setp.eq.u32 %p2, %w, 2; mov.b16 %q, 5;\n"
+      " @!%p2 ld{0}.u16 %q, [%x];\n @%p1 ld{0}.b32 %r, [%x];\n @%p2 st{0}.u16 [%x+2], %q;\n"
+      " ret;\n}}\n",
+      space, lane_bytes, space.empty() ? " cvta.shared.u64 %x, %x;" : ""));
+}
+
+TEST(RacePrograms, AWholeWordIsReadEvenWhereSeveralWarpsReadPartOfIt) {
+  for (const uint32_t lane_bytes : {0u, 4u}) {
+    for (const MachineCode code : {MachineCode::Never, MachineCode::Always}) {
+      for (const char* space : {"", ".shared"}) {
+        const auto all = findings_of(halves_then_words(space, lane_bytes), code);
+        ASSERT_EQ(all.size(), 1u) << lane_bytes << space;
+        EXPECT_TRUE(all[0].starts_with("RaceShared x32")) << all[0];
+      }
+    }
   }
 }
 

@@ -48,13 +48,10 @@ class Pieces {
       for (uint64_t at = first(lane); at < end(lane); at += kPieceWords) {
         if (bits_of(current(read(write_ + at))) != 0 && !writes_are_ordered(at, lane)) return false;
         const Words tags = read(read_ + at), notes = read(read_note_ + at);
-        if (bits_of(_mm_and_si128(_mm_cmpeq_epi32(tags, many_), covers(notes, kNoteBytesShift))) ==
-            kAllWords) {
-          continue;
-        }
+        if (bits_of(_mm_cmpeq_epi32(tags, many_)) == kAllWords) continue;
         // Lanes that read parts of a word at this event are kept in another form.
         const Words joined = joins(tags, read_event_ + at);
-        if (bits_of(_mm_andnot_si128(covers(notes, kNotePartsShift), joined)) != 0) return false;
+        if (bits_of(_mm_andnot_si128(whole(notes), joined)) != 0) return false;
         changes = true;
       }
       if (changes) changing |= left & (0 - left);
@@ -89,10 +86,10 @@ class Pieces {
     const Words above = _mm_srli_epi32(_mm_sub_epi32(tags, epoch_), kWarpBits);
     return _mm_cmpeq_epi32(above, _mm_setzero_si128());
   }
-  /// Whether the bytes or the parts of notes are the whole word.
-  static Words covers(Words notes, uint32_t shift) {
-    const Words whole = each(kWholeWord << shift);
-    return _mm_cmpeq_epi32(_mm_and_si128(notes, whole), whole);
+  /// Whether lanes accessed the whole word.
+  static Words whole(Words notes) {
+    const Words parts = each(kWholeWord << kNotePartsShift);
+    return _mm_cmpeq_epi32(_mm_and_si128(notes, parts), parts);
   }
   Words joins(Words tags, const uint32_t* events) const {
     return _mm_and_si128(_mm_cmpeq_epi32(tags, self_), _mm_cmpeq_epi32(read(events), event_));
@@ -122,7 +119,7 @@ class Pieces {
   void note_load(uint64_t at, uint32_t lane) {
     const Words tags = read(read_ + at), lanes = read(read_lanes_ + at),
                 notes = read(read_note_ + at);
-    const Words kept = _mm_and_si128(_mm_cmpeq_epi32(tags, many_), covers(notes, kNoteBytesShift));
+    const Words kept = _mm_cmpeq_epi32(tags, many_);
     const Words own = _mm_cmpeq_epi32(tags, self_), others = _mm_andnot_si128(own, current(tags));
     const Words joined = _mm_and_si128(lanes, joins(tags, read_event_ + at));
     write(read_ + at, chosen(kept, tags, chosen(others, many_, self_)));

@@ -20,8 +20,8 @@ struct WordAccess {
 
 inline void record_read(RaceWord& seen, const WordAccess& by) {
   // If several warps have read the word, recording one of them is enough.
-  const uint32_t many = by.epoch() | kMany;
-  if (seen.read == many && (by.bytes & ~seen.read_bytes) == 0) return;
+  const bool many = seen.read == (by.epoch() | kMany) || seen.read == (by.epoch() | kManyParts);
+  if (many && (by.bytes & ~seen.read_bytes) == 0) return;
   const bool now = by.is_current(seen.read), others = now && seen.read != by.self;
   // If warps read different bytes, only the last one is recorded: each may write its own bytes
   // later.
@@ -35,7 +35,8 @@ inline void record_read(RaceWord& seen, const WordAccess& by) {
   seen.read_parts = lanes.bytes & kWholeWord;
   seen.read_event = by.event;
   seen.read_bytes = (now && several == others ? seen.read_bytes | by.bytes : by.bytes) & kWholeWord;
-  seen.read = several ? many : by.self;
+  const uint32_t tag = seen.read_bytes == kWholeWord ? kMany : kManyParts;
+  seen.read = several ? by.epoch() | tag : by.self;
   seen.read_site = by.site;
 }
 

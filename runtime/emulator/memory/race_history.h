@@ -38,7 +38,7 @@ inline constexpr uint32_t kWholeNote = kWholeWord << kNotePartsShift;
 struct RaceTags {
   uint32_t epoch = 0;  ///< Smallest tag of the current epoch; the next epoch's is 2^kWarpBits
                        ///< higher.
-  uint32_t many = 0;   ///< Tag of words that several warps read in this epoch.
+  uint32_t many = 0;   ///< Tag of words that several warps read in this epoch, every byte of them.
   /// Distance in bytes from a word of shared memory to each of its fields.
   std::array<uint64_t, kRaceFields> beyond{};
 };

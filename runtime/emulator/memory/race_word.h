@@ -71,9 +71,12 @@ inline constexpr uint32_t kSiteBits = 24;
 inline constexpr uint32_t kSiteMask = (uint32_t{1} << kSiteBits) - 1;
 /// Returns the site number if it fits a note, else 0.
 constexpr uint32_t site_number(uint32_t site) { return site <= kSiteMask ? site : 0; }
-/// Layout of a tag: warp index + 1, or kMany; above it the flag.
+/// Layout of a tag: warp index + 1, kMany or kManyParts; above it the flag.
 inline constexpr uint32_t kWarpBits = 7;
+/// Several warps. Of reads: all bytes were read, so that another read adds nothing.
 inline constexpr uint32_t kMany = 63;
+/// Several warps read a word of which some bytes were not read.
+inline constexpr uint32_t kManyParts = 62;
 inline constexpr uint32_t kAtomicTag = 64;
 inline constexpr uint32_t kEpochsMax = (uint32_t{1} << (32 - kWarpBits)) - 1;
 inline constexpr uint32_t kWholeWord = 0xf;
