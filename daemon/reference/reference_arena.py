@@ -4,14 +4,13 @@ import os
 
 from reference_common import ITEM_BYTES, Failure, count_of
 
-FIRST_ARENA = 104  # The descriptor of the first one, which reference_process.py has moved there.
 
-
-def mapped(descriptor, size):
-    """A mapping of the file. It holds a descriptor of its own, which must not be one that scripts take for theirs either."""
+def mapped(descriptor, size, least):
+    """A mapping of the file. mmap() keeps a duplicate of the descriptor at the lowest number that is free; the numbers
+    below `least` are taken meanwhile, because scripts may write to them."""
     held = []
     try:
-        while not held or held[-1] < FIRST_ARENA:
+        while not held or held[-1] < least:
             held.append(os.dup(descriptor))
         return mmap.mmap(descriptor, size)
     finally:
@@ -24,6 +23,7 @@ class Arena:
     grows."""
 
     def __init__(self):
+        self.first = None  # The descriptor of the first arena, which reference_process.py sets.
         self.map, self.bytes, self.index, self.others = None, 0, 0, {}
 
     def choose(self, index):
@@ -37,12 +37,12 @@ class Arena:
         """Maps at least up to `end`, which grows the file where it is shorter."""
         if end <= self.bytes:
             return
-        descriptor = FIRST_ARENA + self.index
+        descriptor = self.first + self.index
         size = os.fstat(descriptor).st_size
         if end > size:
             size = (end + 0xFFFFF) & ~0xFFFFF
             os.ftruncate(descriptor, size)
-        self.map = mapped(descriptor, size)
+        self.map = mapped(descriptor, size, self.first)
         if hasattr(mmap, "MADV_DONTFORK"):
             self.map.madvise(mmap.MADV_DONTFORK)  # A script of the process form never sees it.
         self.bytes = size
@@ -50,7 +50,7 @@ class Arena:
     def check(self, offset, length):
         """That an input lies in the file. No reading makes it larger."""
         end = offset + length
-        if end > self.bytes and end > os.fstat(FIRST_ARENA + self.index).st_size:
+        if end > self.bytes and end > os.fstat(self.first + self.index).st_size:
             raise Failure("InvalidArgument", f"input at {offset}+{length} lies outside the arena")
         self.reach(end)
 

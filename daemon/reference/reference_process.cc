@@ -33,7 +33,7 @@ constexpr uint64_t kEndingMilliseconds = 1'000;
 constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
 constexpr size_t kReceiveBytes = size_t{64} << 10;
 
-/// Creates the file in memory, so that tracebacks can show lines of reference_process.py.
+/// Creates the file in memory, whose lines tracebacks of reference_process.py show.
 Result<UniqueFd> script_file() {
   UniqueFd file(::memfd_create("gpuemu-reference-process.py", MFD_CLOEXEC));
   const std::string_view text = reference_program();

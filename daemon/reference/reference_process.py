@@ -1,7 +1,9 @@
 """The warm Python behind ReferenceProcess: computes expected outputs, one frame per request.
 
-The daemon leaves the control socket at descriptor 3 and the arenas behind it. They move out of the way at once: what
-scripts print never reaches the socket, nor what they write to low numbers that they take for files of theirs. The build puts PARTS, the sources of the other files of this folder by module name, in front of this text.
+The daemon leaves the control socket at descriptor 3, the arenas behind it, and then this text. Socket and arenas move
+to high numbers at once, and the text is closed: a script that writes to a low number which it did not open, or has
+closed, gets an error and harms no other. The build puts PARTS, the sources of the other files of this folder by module
+name, in front of this text.
 """
 import ctypes
 import linecache
@@ -9,13 +11,13 @@ import os
 import resource
 import select
 import sys
+import traceback
 import types
 
 for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")  # One process per slot: the slots are the parallelism.
 
-LEFT_FIRST, MOVED_BY = 3, 100  # The first descriptor that the daemon leaves us, and how far they move.
-CONTROL = LEFT_FIRST + MOVED_BY
+LEFT_FIRST, MOVED_TO = 3, 103  # The first descriptor that the daemon leaves us, and where it moves.
 RECEIVE_BYTES = 1 << 16
 PR_SET_CHILD_SUBREAPER = 36
 # mallopt(): the heap keeps what arrays give back, as common/base/heap.h has it.
@@ -24,11 +26,30 @@ FREED_BYTES_KEPT, HEAP_BLOCK_BYTES_MAX = 64 << 20, 32 << 20
 
 
 def move_descriptors():
-    """Gives scripts the low numbers that they would have without us, and no process that they start any of ours."""
-    script = int(os.path.basename(sys.argv[0]))  # /proc/self/fd/N: the last that the daemon leaves us.
-    for descriptor in range(LEFT_FIRST, script):
-        os.dup2(descriptor, descriptor + MOVED_BY, inheritable=False)
-        os.close(descriptor)
+    """Gives scripts the low numbers that they would have without us, and no process that they start any of ours.
+    Returns the number of the socket; the arenas follow it."""
+    own = sys.argv[0]  # /proc/self/fd/N: the last that the daemon leaves us.
+    with open(own, encoding="utf-8") as file:
+        keep_lines(own, file.read())
+    text = int(os.path.basename(own))
+    os.close(text)
+    count = text - LEFT_FIRST
+    # Behind them lie a descriptor for the mapping of each arena, and two more while one is mapped anew.
+    first = min(MOVED_TO, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - (2 * count + 1))
+    if first < text:  # The limit leaves no room: they stay.
+        first = LEFT_FIRST
+    for number in range(count):
+        if first == LEFT_FIRST:
+            os.set_inheritable(first + number, False)
+        else:
+            os.dup2(LEFT_FIRST + number, first + number, inheritable=False)
+            os.close(LEFT_FIRST + number)
+    return first
+
+
+def keep_lines(file, source):
+    """Tracebacks show lines of files that cannot be read."""
+    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 
 def load_parts(parts):
@@ -36,7 +57,7 @@ def load_parts(parts):
     for name, source in parts.items():
         module = sys.modules[name] = types.ModuleType(name)
         file = f"<gpuemu>/{name}.py"
-        linecache.cache[file] = (len(source), None, source.splitlines(True), file)
+        keep_lines(file, source)
         exec(compile(source, file, "exec"), module.__dict__)
     return types.SimpleNamespace(**{name: sys.modules.pop(name) for name in parts})
 
@@ -106,6 +127,7 @@ def main():
         library.mallopt(M_TRIM_THRESHOLD, FREED_BYTES_KEPT)
         library.mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES_MAX)
     faulthandler.enable()
+    sys.excepthook = traceback.print_exception  # Python 3.12's own shows no lines that keep_lines() keeps.
     sys.path[:] = [entry for entry in sys.path if not entry.startswith("/proc/")]
     say({"ready": True})
     for requests in requests_together():
@@ -116,12 +138,13 @@ def main():
             send(answer(request))
 
 
-move_descriptors()
+CONTROL = move_descriptors()
 messages = load_parts({"reference_message": PARTS.pop("reference_message")}).reference_message
 try:
     import faulthandler
 
     parts = load_parts(PARTS)
+    parts.reference_arena.arena.first = CONTROL + 1
 except ImportError as missing:
     say({"fatal": f"{sys.executable} cannot import {missing.name or 'numpy'}: {missing}"})
     sys.exit(1)

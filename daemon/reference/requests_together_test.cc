@@ -2,6 +2,11 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "daemon/reference/reference_fixture.h"
 #include "daemon/reference/reference_process.h"
@@ -21,15 +26,20 @@ class RequestsTogether : public ReferenceTest {
       std::memcpy(arenas_[i].range(0, sizeof value)->data(), &value, sizeof value);
     }
     request_.inputs[0].shape = {1};
+    start("/usr/bin/python3");
+  }
+  void start(const std::string& python) {
+    together_.emplace(ReferenceOptions{python, "/"},
+                      std::vector<Arena*>{&arenas_[0], &arenas_[1], &arenas_[2]});
   }
   Status begin(uint32_t arena, const std::string& body) {
     request_.arena = arena;
     request_.script = write_script("together" + std::to_string(arena) + ".py",
                                    "import os, time\ndef reference(x):\n  " + body + "\n");
-    return together_.begin(request_);
+    return together_->begin(request_);
   }
   double answer_of(uint32_t arena) {
-    const auto reply = together_.finish(arena);
+    const auto reply = together_->finish(arena);
     EXPECT_TRUE(reply) << reply.error().message;
     if (!reply || !arenas_[arena].refresh()) return 0;
     double value = 0;
@@ -38,7 +48,7 @@ class RequestsTogether : public ReferenceTest {
     return value;
   }
   void expect_error(uint32_t arena, ErrorCode code, const std::string& text) {
-    const auto reply = together_.finish(arena);
+    const auto reply = together_->finish(arena);
     ASSERT_FALSE(reply);
     EXPECT_EQ(reply.error().code, code);
     EXPECT_NE(reply.error().message.find(text), std::string::npos) << reply.error().message;
@@ -47,8 +57,7 @@ class RequestsTogether : public ReferenceTest {
   }
 
   std::array<Arena, 3> arenas_;
-  ReferenceProcess together_{ReferenceOptions{"/usr/bin/python3", "/"},
-                             {&arenas_[0], &arenas_[1], &arenas_[2]}};
+  std::optional<ReferenceProcess> together_;
 };
 
 TEST_F(RequestsTogether, EachIsAnsweredInItsOwnArenaInAnyOrder) {
@@ -70,7 +79,7 @@ TEST_F(RequestsTogether, AnEndOfTheInterpreterIsTheFaultOfItsOwnScript) {
 }
 
 TEST_F(RequestsTogether, DescriptorsThatAScriptDidNotOpenAreNotOurs) {
-  for (const char* number : {"3", "4", "5", "6"}) {
+  for (const char* number : {"3", "4", "5", "6", "7"}) {
     ASSERT_TRUE(begin(0, std::string("os.write(") + number + ", b'x')\n  return x"));
     ASSERT_TRUE(begin(1, "return x"));
     expect_error(0, ErrorCode::Compile, "Bad file descriptor");
@@ -88,6 +97,22 @@ TEST_F(RequestsTogether, WhatAScriptWritesToAFileOfItsOwnRunsNoOtherAgain) {
   ASSERT_TRUE(begin(2, counts + "return x"));
   for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(answer_of(i), i + 1);
   EXPECT_EQ(std::filesystem::file_size(calls), 3u);
+}
+
+TEST_F(RequestsTogether, ALowLimitOfOpenFilesIsEnough) {
+  for (const char* limit : {"14", "20", "64", "110"}) {
+    const std::string python = folder_ + "/python" + limit;
+    std::ofstream(python) << "#!/bin/sh\nulimit -n " << limit << "\nexec /usr/bin/python3 \"$@\"\n";
+    std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+    start(python);
+    for (uint32_t i = 0; i < 3; ++i) ASSERT_TRUE(begin(i, "return 10 * x"));
+    for (uint32_t i = 0; i < 3; ++i) EXPECT_EQ(answer_of(i), 10 * (i + 1)) << limit;
+  }
+}
+
+TEST_F(RequestsTogether, AnErrorOfTheProcessItselfShowsItsLine) {
+  ASSERT_TRUE(begin(0, "import __main__\n  __main__.send = None\n  return x"));
+  expect_error(0, ErrorCode::Compile, "send(answer(request))");
 }
 
 TEST_F(RequestsTogether, WhatAScriptWritesToTheSocketOfItsProcessIsItsOwnFault) {
@@ -140,12 +165,12 @@ TEST_F(RequestsTogether, TheTimeLimitIsThatOfEach) {
 
 TEST_F(RequestsTogether, AllAreCancelled) {
   std::atomic<bool> cancel = true;
-  together_.stop_when(&cancel);
+  together_->stop_when(&cancel);
   ASSERT_TRUE(begin(0, "time.sleep(60)"));
   ASSERT_TRUE(begin(1, "return x"));
-  EXPECT_EQ(together_.finish(0).error().code, ErrorCode::Cancelled);
-  EXPECT_EQ(together_.finish(1).error().code, ErrorCode::Cancelled);
-  together_.stop_when(nullptr);
+  EXPECT_EQ(together_->finish(0).error().code, ErrorCode::Cancelled);
+  EXPECT_EQ(together_->finish(1).error().code, ErrorCode::Cancelled);
+  together_->stop_when(nullptr);
   ASSERT_TRUE(begin(1, "return x"));
   EXPECT_EQ(answer_of(1), 2);
 }
