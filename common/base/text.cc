@@ -12,7 +12,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string counted(uint64_t count, std::string_view noun) {
-  const std::string_view ending = count == 1 ? "" : noun.ends_with('s') ? "es" : "s";
+  const bool hisses = noun.ends_with('s') || noun.ends_with("ch");
+  const std::string_view ending = count == 1 ? "" : hisses ? "es" : "s";
   return fmt::format("{} {}{}", count, noun, ending);
 }
 

@@ -10,7 +10,8 @@ namespace gpuemu {
 /// Returns the text without spaces, tabs and line ends at its ends.
 std::string_view trimmed(std::string_view text);
 
-/// Returns "1 case" or "2 cases" for the noun "case", "2 classes" for "class".
+/// Returns "1 case" or "2 cases" for the noun "case", "2 classes" for "class", "2 launches" for
+/// "launch".
 std::string counted(uint64_t count, std::string_view noun);
 
 }  // namespace gpuemu

@@ -18,6 +18,7 @@ TEST(Counted, HasAPluralUnlessThereIsOne) {
   EXPECT_EQ(counted(2, "running job"), "2 running jobs");
   EXPECT_EQ(counted(1, "shape class"), "1 shape class");
   EXPECT_EQ(counted(2, "shape class"), "2 shape classes");
+  EXPECT_EQ(counted(2, "launch"), "2 launches");
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.h"
+
 namespace gpuemu {
 namespace {
 
@@ -74,10 +76,6 @@ std::string other_text(const RunFinding& finding) {
     text += fmt::format("  {:14}{}\n", "instruction", other.instruction);
   }
   return text + stack_text("launched at", other.host.stack);
-}
-
-std::string counted(uint64_t count, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", count, count == 1 ? one : many);
 }
 
 }  // namespace
@@ -210,20 +208,19 @@ std::string summary_of(const std::vector<RunFinding>& findings,
     unfinished += one.unfinished;
     rejected += one.rejected;
   }
-  std::string text = "gpuemu: " + counted(faults, "finding", "findings");
-  if (notes != 0) text += ", " + counted(notes, "note", "notes");
-  text += fmt::format(" in {}, {} of {}", counted(kernels, "kernel", "kernels"),
-                      counted(launches, "launch", "launches"),
-                      counted(processes.size(), "process", "processes"));
+  std::string text = "gpuemu: " + counted(faults, "finding");
+  if (notes != 0) text += ", " + counted(notes, "note");
+  text += fmt::format(" in {}, {} of {}", counted(kernels, "kernel"), counted(launches, "launch"),
+                      counted(processes.size(), "process"));
   if (launches == 0) text += "; no kernel was launched, so none was checked";
   if (unfinished != 0) {
-    text += fmt::format("; {} not checked, because {} did not end",
-                        counted(unfinished, "launch was", "launches were"),
-                        unfinished == 1 ? "it" : "they");
+    text +=
+        fmt::format("; {} {} not checked, because {} did not end", counted(unfinished, "launch"),
+                    unfinished == 1 ? "was" : "were", unfinished == 1 ? "it" : "they");
   }
   if (rejected != 0) {
-    text += fmt::format("; {} failed, which the program was told",
-                        counted(rejected, "more launch", "more launches"));
+    text +=
+        fmt::format("; {} failed, which the program was told", counted(rejected, "more launch"));
   }
   return text;
 }
