@@ -203,8 +203,8 @@ std::string advice_about_integers(const OpConfig& op, const CasePlan& plan,
       finding.expected && finding.actual && std::abs(*finding.expected - *finding.actual) <= 1;
   if (is_narrow && is_near && made->dtype != DType::Bool) {
     return fmt::format(
-        "if '{}' holds rounded values, `tolerances = {{ {} = 1 }}` accepts the other neighbour of "
-        "a half; otherwise compare the formula with the reference",
+        "if '{}' holds rounded values, `tolerances = {{ {} = 1 }}` accepts a value rounded the "
+        "other way at .5; otherwise compare the formula with the reference",
         finding.output, name_of(made->dtype));
   }
   const auto spec = std::ranges::find(op.outputs, finding.output, &TensorSpec::name);
