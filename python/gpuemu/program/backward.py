@@ -139,14 +139,17 @@ def _first(edge: Edge, dys: Sequence[Lazy], wanted: Sequence[bool]) -> list[Lazy
 class Recipe:
     """What the gradient function of an op wrote: ops and numbers. The function depends on nothing but what equal ops have in
     common, so the ops are written again without it. Values are numbered: the inputs of the edge, its outputs, the gradients of
-    these, and the results of the steps."""
+    these, and the results of the steps. A value with two numbers could be either in the next edge, so then nothing is noted."""
 
-    __slots__ = ("_at", "results", "steps")
+    __slots__ = ("_at", "_given", "results", "steps")
 
     def __init__(self, edge: Edge, dys: Sequence[Lazy]) -> None:
         self.steps: list[tuple[Any, list[int]]] = []  # An op and its inputs, or a number and the value that it is like.
         self.results: list[int | None] = []
-        self._at: list[Any] | None = [*edge.inputs, *edge.outputs, *dys]
+        given = [*edge.inputs, *edge.outputs, *dys]
+        lazies = [one for one in given if type(one) is Lazy]
+        self._given = len(given)
+        self._at: list[Any] | None = given if len(set(lazies)) == len(lazies) else None  # None: nothing is noted.
 
     def apply(self, kind: str, inputs: Sequence[Lazy], attrs: dict[str, Any]) -> list[Lazy]:
         """Writes an op, and notes it."""
@@ -159,6 +162,8 @@ class Recipe:
     def number(self, value: Any, like: Any) -> Lazy:
         """Makes a number, and notes it."""
         made = number_of(value, like, "backward")
+        if 0 <= self._number_of(made) < self._given:
+            self._at = None  # The place keeps the number, and it was an operand or a gradient.
         self._note(value, [self._number_of(like)], [made])
         return made
 
