@@ -213,8 +213,8 @@ def leaves_of(calls: Iterable[Call]) -> list[Lazy]:
 
 
 def sorted_targets(targets: Iterable[Lazy]) -> list[Lazy]:
-    """Sorts values in the order of writing."""
-    return sorted(targets, key=lambda one: (one.call.number if one.call is not None else -1, one.index))
+    """Sorts values in the order of writing, computed ones first."""
+    return sorted(targets, key=lambda one: (one.call.number, one.index) if one.call is not None else (-1, 0))
 
 
 def key_of(calls: Sequence[Call], targets: Sequence[Lazy]) -> tuple[Any, list[Lazy]]:

@@ -131,17 +131,18 @@ class Tape:
         return _At(self, where)
 
     def execute(self, wanted: Lazy | None = None) -> None:
-        """Computes all pending ops that a live tensor needs."""
+        """Computes all pending ops that a live tensor needs, unless `wanted` is computed: reading it raises no error of others."""
         with LOCK:
-            if not self.pending:
+            if not self.pending or (wanted is not None and wanted.call is None):
                 return
             whole = None if self.failed else collected(self.pending, self.epoch)
             self.epoch.is_whole = False
             if whole is None:
                 self._execute_parts(wanted)
+                self._alive()  # If nothing is left, the next call begins an epoch.
             elif wanted.place is whole.place if wanted is not None else not whole.place.is_closed:
                 self._compute(whole.place, whole.targets, wanted, whole)
-                if len(self.pending) == len(whole.calls):
+                if not self.failed and len(self.pending) == len(whole.calls):
                     self.pending.clear()
 
     def _execute_parts(self, wanted: Lazy | None) -> None:
@@ -159,13 +160,15 @@ class Tape:
         pending = []
         for each in self.pending:
             call = each()
-            if call is None or call.is_done:
+            if call is None:
                 continue
-            pending.append(each)
+            before = len(found)
             for output in call.outputs:
                 one = output()
                 if one is not None and one.call is not None:
                     found.append(one)
+            if len(found) > before:  # Even if it is done: then only values that need it were wanted.
+                pending.append(each)
         self.pending = pending
         return found
 
