@@ -34,7 +34,9 @@ def _is_inside(file: str) -> bool:
     return _IS_INSIDE.setdefault(file, file.startswith(_PACKAGE))
 
 
-Where = tuple[Any, int]  # Code of the program and the position in it, from which text_of() finds the line; (None, 0) if unknown.
+# Code of the program and the position in it, from which text_of() finds the line; (0, None, 0) if unknown. The id of the code is
+# there because Python compares code without its file.
+Where = tuple[int, Any, int]
 
 
 def place_of_caller(depth: int = 1) -> Where:
@@ -44,14 +46,14 @@ def place_of_caller(depth: int = 1) -> Where:
         code = frame.f_code
         inside = _IS_INSIDE.get(code.co_filename)
         if not inside and (inside is False or not _is_inside(code.co_filename)):
-            return code, frame.f_lasti
+            return id(code), code, frame.f_lasti
         frame = frame.f_back
-    return None, 0
+    return 0, None, 0
 
 
 def text_of(place: Where) -> str:
     """Formats a place as file and line; "" if it is unknown."""
-    code, at = place
+    _, code, at = place
     if code is None:
         return ""
     line = next((line for start, end, line in code.co_lines() if start <= at < end and line is not None), code.co_firstlineno)
