@@ -384,3 +384,39 @@ extern "C" __global__ void work_from_a_queue(int* next, volatile int* best, int*
     y[item] = hint < 0;
   }
 }
+
+// Sums are updated by compare-and-swap, which waits for nobody: the values are hints still.
+// run: hints_beside_a_sum grid=8 block=32 args=zero:hint:32,zero:total:8,zero:best:4,zero:y:32
+extern "C" __global__ void hints_beside_a_sum(volatile int* hint, double* total, volatile unsigned* best, int* y) {
+  if (threadIdx.x != 0) return;
+  auto* const sum = reinterpret_cast<unsigned long long*>(total);
+  int seen = 0;
+  for (int round = 0; round < 4; ++round) {
+    hint[blockIdx.x] = round;
+    unsigned long long before = *static_cast<volatile unsigned long long*>(sum), expected;
+    do {
+      expected = before;
+      before = atomicCAS(sum, expected, __double_as_longlong(__longlong_as_double(expected) + 1.0));
+    } while (before != expected);
+    seen += hint[(blockIdx.x + 1) % 8] > 99;
+    hint[blockIdx.x] = round + 1;
+    for (;;) {
+      const unsigned now = *best;
+      if (atomicCAS(const_cast<unsigned*>(best), now, now + blockIdx.x) == now) break;
+    }
+    seen += hint[(blockIdx.x + 3) % 8] > 99;
+  }
+  y[blockIdx.x] = seen;
+}
+
+// A block adds up items of a queue, whose end it does not wait for, and looks at a hint.
+// run: sum_from_a_queue grid=4 block=32 args=zero:next:4,zero:hint:16,zero:y:16
+extern "C" __global__ void sum_from_a_queue(int* next, volatile int* hint, int* y) {
+  if (threadIdx.x != 0) return;
+  int sum = 0;
+  hint[blockIdx.x] = 1;
+  for (int item = atomicAdd(next, 1); item < 64; item = atomicAdd(next, 1)) sum += item % 5;
+  hint[blockIdx.x] = 2;
+  while (atomicAdd(next, 1) < 96) sum += hint[(blockIdx.x + 1) % 4] < 0;
+  y[blockIdx.x] = sum < 0;
+}

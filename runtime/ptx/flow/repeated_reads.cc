@@ -92,15 +92,17 @@ class Loop {
     each([&](uint32_t i) { found = found || is_result(function_.body[i], reg); });
     return found;
   }
-  /// Returns whether the loop does nothing for others: a loop that takes work from a queue ends by
-  /// an atomic too, and waits for nobody.
+  /// Returns whether the loop does nothing for others: a loop that takes work from a queue or
+  /// updates a value by compare-and-swap ends by an atomic too, and waits for nobody.
   bool only_waits() const {
     uint32_t atomics = 0;
     bool works = false;
     each([&](uint32_t i) {
-      const Opcode opcode = function_.body[i].opcode;
+      const Instruction& in = function_.body[i];
+      const Opcode opcode = in.opcode;
       if (opcode == Opcode::Atom) ++atomics;
-      works = works || opcode == Opcode::St || opcode == Opcode::Red || opcode == Opcode::Call;
+      works = works || opcode == Opcode::St || opcode == Opcode::Red || opcode == Opcode::Call ||
+              (opcode == Opcode::Atom && progresses(in));
     });
     return !works && atomics <= 1;
   }
@@ -119,6 +121,38 @@ class Loop {
   }
 
  private:
+  /// Returns whether the atomic may do something else each time: its operands change in the loop,
+  /// or it counts.
+  bool progresses(const Instruction& atomic) const {
+    bool changes = false;
+    for (size_t i = 2; i < atomic.operands.size(); ++i) {
+      each_register(atomic.operands[i], [&](uint32_t reg) { changes = changes || varies(reg); });
+    }
+    const bool steps =
+        has_text(atomic, "add") || has_text(atomic, "inc") || has_text(atomic, "dec");
+    return changes || (steps && !(has_text(atomic, "add") && is_zero(atomic.operands.back())));
+  }
+  /// Returns whether the loop writes the register, other than by a mov of a number.
+  bool varies(uint32_t reg) const {
+    bool found = false;
+    each([&](uint32_t i) {
+      const Instruction& in = function_.body[i];
+      found = found || (is_result(in, reg) && !moves_number(in));
+    });
+    return found;
+  }
+  /// Returns whether the operand is 0, or a register whose every value is.
+  bool is_zero(const Operand& operand) const {
+    if (operand.kind == Operand::Kind::Integer) return operand.bits == 0;
+    return operand.kind == Operand::Kind::Register &&
+           std::ranges::all_of(function_.body, [&](const Instruction& in) {
+             return !is_result(in, operand.reg) || (moves_number(in) && in.operands[1].bits == 0);
+           });
+  }
+  static bool moves_number(const Instruction& in) {
+    return in.opcode == Opcode::Mov && in.operands.size() == 2 &&
+           in.operands[1].kind == Operand::Kind::Integer;
+  }
   static bool is_result(const Instruction& in, uint32_t reg) {
     bool found = false;
     if (in.has_result() && !in.operands.empty()) {

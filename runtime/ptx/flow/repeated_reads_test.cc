@@ -60,6 +60,28 @@ TEST(AwaitedReads, AreNoneInALoopThatTakesWorkFromAQueue) {
                     "st.u32 [%rd+8], %x; bra W; OUT:"),
             Texts{});
 }
+TEST(AwaitedReads, AreNoneInALoopThatCountsWithoutAStore) {
+  EXPECT_EQ(awaited("W: atom.add.u32 %x, [%rd], 1; add.u32 %y, %y, %x; setp.lt.u32 %p, %x, 99; "
+                    "@%p bra W;"),
+            Texts{});
+  EXPECT_EQ(awaited("W: mov.u32 %y, 0; atom.add.u32 %x, [%rd], %y; setp.lt.u32 %p, %x, 99; "
+                    "@%p bra W;"),
+            Texts{"atom.add.u32"});
+}
+TEST(AwaitedReads, AreNoneInALoopThatUpdatesByCompareAndSwap) {
+  EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd]; W: add.u32 %y, %x, 1; "
+                    "atom.cas.b32 %y, [%rd], %x, %y; setp.ne.u32 %p, %x, %y; mov.u32 %x, %y; "
+                    "@%p bra W;"),
+            Texts{});
+  EXPECT_EQ(awaited("W: ld.volatile.u32 %x, [%rd]; atom.cas.b32 %y, [%rd], %x, 1; "
+                    "setp.ne.u32 %p, %x, %y; @%p bra W;"),
+            Texts{});
+}
+TEST(AwaitedReads, AreThoseOfALockWhoseNumbersTheLoopLoads) {
+  EXPECT_EQ(awaited("W: mov.u32 %x, 0; mov.u32 %y, 1; atom.cas.b32 %x, [%rd], 0, %y; "
+                    "setp.ne.u32 %p, %x, 0; @%p bra W;"),
+            Texts{"atom.cas.b32"});
+}
 TEST(AwaitedReads, AreCountersThatTellTheLast) {
   EXPECT_EQ(awaited("atom.add.u32 %x, [%rd], 1; add.u32 %x, %x, 1; setp.eq.u32 %p, %x, %y;"),
             Texts{"atom.add.u32"});
