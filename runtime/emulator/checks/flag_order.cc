@@ -3,29 +3,42 @@
 namespace gpuemu::emulator {
 
 void FlagOrder::wrote(uint64_t word, Write write) {
-  const std::lock_guard lock(mutex_);
-  write.time = ++time_;
-  if (writes_.size() < kWordsMax || writes_.contains(word)) writes_[word] = write;
+  Words& words = words_of(word);
+  const std::lock_guard lock(words.mutex);
+  // Under the lock, so that the later of two writes of a word has the later time.
+  write.time = time_.fetch_add(1) + 1;
+  if (words.writes.size() < kWordsMax / kShards || words.writes.contains(word)) {
+    words.writes[word] = write;
+  }
+}
+
+std::optional<FlagOrder::Write> FlagOrder::by_another(uint64_t word, uint64_t block) {
+  Words& words = words_of(word);
+  const std::lock_guard lock(words.mutex);
+  const auto found = words.writes.find(word);
+  const bool is_other = found != words.writes.end() && found->second.block != block;
+  return is_other ? std::optional(found->second) : std::nullopt;
 }
 
 void FlagOrder::awaited(uint64_t word, uint64_t block) {
-  const std::lock_guard lock(mutex_);
-  const auto found = writes_.find(word);
-  if (found == writes_.end() || found->second.block == block) return;
-  Write& last = flags_[{block, found->second.block}];
-  if (found->second.time > last.time) last = found->second;
+  const std::optional<Write> flag = by_another(word, block);
+  if (!flag) return;
+  Flags& flags = flags_of(block);
+  const std::lock_guard lock(flags.mutex);
+  Write& last = flags.last[{block, flag->block}];
+  if (flag->time > last.time) last = *flag;
 }
 
-std::optional<FlagOrder::Write> FlagOrder::announced(uint64_t word, uint64_t block) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = writes_.find(word);
-  if (found == writes_.end() || !found->second.is_store) return std::nullopt;
-  const Write& data = found->second;
-  const auto flag = flags_.find({block, data.block});
-  if (flag == flags_.end() || flag->second.time <= data.time) return std::nullopt;
+std::optional<FlagOrder::Write> FlagOrder::announced(uint64_t word, uint64_t block) {
+  const std::optional<Write> data = by_another(word, block);
+  if (!data || !data->is_store) return std::nullopt;
+  Flags& flags = flags_of(block);
+  const std::lock_guard lock(flags.mutex);
+  const auto flag = flags.last.find({block, data->block});
+  if (flag == flags.last.end() || flag->second.time <= data->time) return std::nullopt;
   // Otherwise nothing orders the two within their own block.
-  const bool follows = flag->second.warp == data.warp || flag->second.epoch != data.epoch;
-  return follows ? std::optional(data) : std::nullopt;
+  const bool follows = flag->second.warp == data->warp || flag->second.epoch != data->epoch;
+  return follows ? data : std::nullopt;
 }
 
 }  // namespace gpuemu::emulator

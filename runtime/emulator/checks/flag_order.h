@@ -4,6 +4,9 @@
 // only a fence of the writer puts them in that order.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -13,7 +16,8 @@
 
 namespace gpuemu::emulator {
 
-/// All methods are thread-safe. Addresses are those of words of 4 bytes.
+/// All methods are thread-safe. Threads wait for each other only where they access words of one
+/// shard, or blocks of one shard wait for flags. Addresses are those of words of 4 bytes.
 class FlagOrder {
  public:
   /// A volatile store or an atomic access.
@@ -29,16 +33,30 @@ class FlagOrder {
   void awaited(uint64_t word, uint64_t block);
   /// Returns the last write of the word if it is a store of another block that was announced to
   /// `block`.
-  std::optional<Write> announced(uint64_t word, uint64_t block) const;
+  std::optional<Write> announced(uint64_t word, uint64_t block);
 
  private:
   /// Words beyond this number are not watched. Flags and the data that they announce are few.
   static constexpr size_t kWordsMax = size_t{1} << 18;
 
-  mutable std::mutex mutex_;
-  uint64_t time_ = 0;
-  std::unordered_map<uint64_t, Write> writes_;
-  std::map<std::pair<uint64_t, uint64_t>, Write> flags_;  ///< The last by reader and writer.
+  static constexpr size_t kShards = 64;
+  struct alignas(64) Words {
+    std::mutex mutex;
+    std::unordered_map<uint64_t, Write> writes;
+  };
+  struct alignas(64) Flags {
+    std::mutex mutex;
+    std::map<std::pair<uint64_t, uint64_t>, Write> last;  ///< By reader and writer.
+  };
+
+  /// Returns the word's last write if it is another block's.
+  std::optional<Write> by_another(uint64_t word, uint64_t block);
+  Words& words_of(uint64_t word) { return words_[word / 4 % kShards]; }
+  Flags& flags_of(uint64_t block) { return flags_[block % kShards]; }
+
+  std::atomic<uint64_t> time_ = 0;
+  std::array<Words, kShards> words_;
+  std::array<Flags, kShards> flags_;
 };
 
 }  // namespace gpuemu::emulator

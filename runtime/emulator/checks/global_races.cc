@@ -202,7 +202,7 @@ bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) c
 
 void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* address, Access access,
                              uint32_t lanes) {
-  if (!warp.launch->inputs.program->awaits) return;
+  if (flags_ == nullptr) return;
   const MemoryOperands& operands = *step.memory();
   const Block& block = *warp.block;
   const uint64_t self = block.position.linear;
@@ -218,8 +218,8 @@ void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* addre
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const uint64_t first = address[std::countr_zero(left)], end = first + operands.bytes;
     for (uint64_t at = first & ~uint64_t{3}; at < end; at += 4) {
-      if (operands.is_awaited) flags_.awaited(at, self);
-      if (write.segment != 0) flags_.wrote(at, write);
+      if (operands.is_awaited) flags_->awaited(at, self);
+      if (write.segment != 0) flags_->wrote(at, write);
     }
   }
 }
@@ -233,9 +233,8 @@ std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const T
     if (other.block == self || ordered(other, warp)) return std::nullopt;
     return Seen{.segment = segment_in(written), .site = site_in(written)};
   }
-  const bool may_be_announced =
-      warp.launch->inputs.program->awaits && !touch.step.memory()->is_awaited;
-  const auto data = may_be_announced ? flags_.announced(cells.at, self) : std::nullopt;
+  const bool may_be_announced = flags_ != nullptr && !touch.step.memory()->is_awaited;
+  const auto data = may_be_announced ? flags_->announced(cells.at, self) : std::nullopt;
   if (!data || ordered(segment(data->segment), warp)) return std::nullopt;
   return Seen{.segment = data->segment, .site = cell_site(data->site)};
 }

@@ -17,6 +17,7 @@
 #include <bit>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -37,7 +38,9 @@ inline constexpr Evidence kNoEvidence = 4;   ///< No evidence could excuse the r
 class GlobalRaces {
  public:
   /// Numbers segments from `first` on; cells with lower numbers come from earlier launches.
-  explicit GlobalRaces(uint32_t first) : first_(first), next_(first) {}
+  /// `awaits`: the program has loops that wait for flags.
+  GlobalRaces(uint32_t first, bool awaits)
+      : first_(first), next_(first), flags_(awaits ? std::make_unique<FlagOrder>() : nullptr) {}
   ~GlobalRaces();
   GlobalRaces(const GlobalRaces&) = delete;
   GlobalRaces& operator=(const GlobalRaces&) = delete;
@@ -165,7 +168,7 @@ class GlobalRaces {
   std::atomic<uint64_t> clock_ = 1;
   std::array<Slot, kSlots> slots_;
   std::array<std::atomic<Segment*>, kChunks + 1> chunks_{};
-  FlagOrder flags_;
+  const std::unique_ptr<FlagOrder> flags_;  ///< Null if the program waits for no flags.
   mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {
     uint32_t warp = 0, epoch = 0, sync_ops = 0;

@@ -87,7 +87,9 @@ class Decoder {
   const ptx::Function& function() const { return *code_.source; }
   /// Sets what the function's loops say about the current ld or atom.
   void note_repetition(MemoryOperands& access) {
-    access.is_awaited = awaited_reads_[current_];
+    const bool is_shared_by_blocks =
+        access.space == ptx::Space::Global || access.space == ptx::Space::Generic;
+    access.is_awaited = is_shared_by_blocks && awaited_reads_[current_];
     access.is_word_of_cas = words_of_cas_[current_];
     program_.awaits = program_.awaits || access.is_awaited;
   }
