@@ -264,3 +264,45 @@ extern "C" __global__ void relaxed_message(int* data, int* flag, int* y) {
     *y = seen;
   }
 }
+
+// A wait with pauses, whose first look at the flag the compiler moves in front of the loop.
+// run: flag_with_pauses grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
+// expect: race_global tensor=data
+extern "C" __global__ void flag_with_pauses(volatile int* data, volatile int* flag, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 42;  // OTHER
+    WRONG((void)0, __threadfence());
+    *flag = 1;
+  } else {
+    unsigned pause = 16;
+    while (*flag == 0) {
+      asm volatile("nanosleep.u32 %0;" ::"r"(pause));
+      if (pause < 512) pause += pause / 2;
+    }
+    __threadfence();
+    *y = *data;  // FAULT
+  }
+}
+
+// A wait that gives up, which the compiler unrolls and enters in the middle.
+// run: flag_until_too_late grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:8
+// expect: race_global tensor=data
+extern "C" __global__ void flag_until_too_late(volatile int* data, volatile int* flag, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 42;  // OTHER
+    WRONG((void)0, __threadfence());
+    *flag = 1;
+  } else {
+    int looks = 0;
+    while (*flag == 0) {
+      if (++looks > 2000000) {
+        y[1] = 1;
+        return;
+      }
+    }
+    __threadfence();
+    *y = *data;  // FAULT
+  }
+}

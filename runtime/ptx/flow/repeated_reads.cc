@@ -59,20 +59,30 @@ bool tells_the_last(const Function& function, const Instruction& counter) {
   });
 }
 
-/// Returns the blocks on the ways from `head` to `tail`; empty if `tail` does not come after
-/// `head`, or there are too many.
-std::vector<uint32_t> loop_of(uint32_t head, uint32_t tail,
+/// Returns the blocks on the ways from `head` to `tail` through blocks behind `head`, which the
+/// edge from `tail` back to `head` makes a loop; empty if there is no such way or there are too
+/// many. The loop may be entered in the middle.
+std::vector<uint32_t> loop_of(uint32_t head, uint32_t tail, const ControlFlow& flow,
                               const std::vector<std::vector<uint32_t>>& predecessors) {
-  std::vector<uint32_t> found = {head};
-  if (tail != head) found.push_back(tail);
-  for (size_t at = 1; at < found.size(); ++at) {
-    for (const uint32_t before : predecessors[found[at]]) {
-      if (std::ranges::find(found, before) != found.end()) continue;
-      found.push_back(before);
-      if (found.size() > kLoopBlocksMax || before < head) return {};
+  const auto contains = [](const std::vector<uint32_t>& in, uint32_t block) {
+    return std::ranges::find(in, block) != in.end();
+  };
+  std::vector<uint32_t> reaching = {head};
+  if (tail != head) reaching.push_back(tail);
+  for (size_t at = 1; at < reaching.size(); ++at) {
+    for (const uint32_t before : predecessors[reaching[at]]) {
+      if (before < head || contains(reaching, before)) continue;
+      reaching.push_back(before);
+      if (reaching.size() > kLoopBlocksMax) return {};
     }
   }
-  return found;
+  std::vector<uint32_t> found = {head};
+  for (size_t at = 0; at < found.size(); ++at) {
+    for (const uint32_t next : flow.blocks[found[at]].successors) {
+      if (contains(reaching, next) && !contains(found, next)) found.push_back(next);
+    }
+  }
+  return contains(found, tail) ? found : std::vector<uint32_t>{};
 }
 
 /// The instructions of one loop.
@@ -86,6 +96,24 @@ class Loop {
     for (const uint32_t block : blocks_) {
       for (uint32_t i = flow_.blocks[block].begin; i < flow_.blocks[block].end; ++i) visit(i);
     }
+  }
+  static bool is_result(const Instruction& in, uint32_t reg) {
+    bool found = false;
+    if (in.has_result() && !in.operands.empty()) {
+      each_register(in.operands[0], [&](uint32_t each) { found = found || each == reg; });
+    }
+    for (const Operand& result : in.call_results) {
+      each_register(result, [&](uint32_t each) { found = found || each == reg; });
+    }
+    return found;
+  }
+  bool contains(uint32_t block) const { return std::ranges::find(blocks_, block) != blocks_.end(); }
+  /// Returns whether a block of the loop may be followed by `block`.
+  bool leads_to(uint32_t block) const {
+    return std::ranges::any_of(blocks_, [&](uint32_t each) {
+      return std::ranges::find(flow_.blocks[each].successors, block) !=
+             flow_.blocks[each].successors.end();
+    });
   }
   bool writes(uint32_t reg) const {
     bool found = false;
@@ -153,16 +181,6 @@ class Loop {
     return in.opcode == Opcode::Mov && in.operands.size() == 2 &&
            in.operands[1].kind == Operand::Kind::Integer;
   }
-  static bool is_result(const Instruction& in, uint32_t reg) {
-    bool found = false;
-    if (in.has_result() && !in.operands.empty()) {
-      each_register(in.operands[0], [&](uint32_t each) { found = found || each == reg; });
-    }
-    for (const Operand& result : in.call_results) {
-      each_register(result, [&](uint32_t each) { found = found || each == reg; });
-    }
-    return found;
-  }
   static void follow(const Instruction& in, std::set<uint32_t>& following) {
     if (!in.has_result() || in.operands.empty()) return;
     bool uses = false;
@@ -173,9 +191,8 @@ class Loop {
   }
   bool leaves(uint32_t block) const {
     const std::vector<uint32_t>& next = flow_.blocks[block].successors;
-    return next.empty() || std::ranges::any_of(next, [&](uint32_t each) {
-             return std::ranges::find(blocks_, each) == blocks_.end();
-           });
+    return next.empty() ||
+           std::ranges::any_of(next, [&](uint32_t each) { return !contains(each); });
   }
 
   const Function& function_;
@@ -183,7 +200,55 @@ class Loop {
   std::vector<uint32_t> blocks_;
 };
 
-void mark_awaited(const Function& function, const Loop& loop, std::vector<bool>& awaited) {
+/// Where an ld, or an atom on one word, accesses memory.
+auto place(const Instruction& in) {
+  const Operand& base = in.operands[1].elements.at(0);
+  return std::tuple(base.kind, base.reg, base.name, in.operands[1].offset + base.offset);
+}
+bool has_place(const Instruction& in) {
+  return in.operands.size() >= 2 && in.operands[1].elements.size() == 1;
+}
+
+/// Marks the loads of a first round that the compiler has moved in front of the loop. They read
+/// what the load at `index` does, and end by leaving for where the loop does or by entering it.
+void mark_first_round(const Function& function, const ControlFlow& flow, const Loop& loop,
+                      uint32_t index, std::vector<bool>& awaited) {
+  const Instruction& again = function.body[index];
+  if (again.opcode != Opcode::Ld || !has_place(again)) return;
+  const auto is_as_before = [&](const Operand& address) {
+    size_t writers = 0;
+    each_register(address, [&](uint32_t reg) {
+      writers += static_cast<size_t>(std::ranges::count_if(
+          function.body, [&](const Instruction& in) { return Loop::is_result(in, reg); }));
+    });
+    return writers <= 1;
+  };
+  if (!is_as_before(again.operands[1])) return;
+  const auto enters = [&](uint32_t block) {
+    const std::vector<uint32_t>& next = flow.blocks[block].successors;
+    return loop.contains(block) || (next.size() == 1 && loop.contains(next[0]));
+  };
+  const auto is_exit = [&](uint32_t block) {
+    return !loop.contains(block) && loop.leads_to(block);
+  };
+  for (uint32_t block = 0; block < flow.blocks.size(); ++block) {
+    const std::vector<uint32_t>& next = flow.blocks[block].successors;
+    if (loop.contains(block) || next.size() != 2) continue;
+    const bool decides =
+        (is_exit(next[0]) && enters(next[1])) || (is_exit(next[1]) && enters(next[0]));
+    if (!decides) continue;
+    const Loop round(function, flow, {block});
+    round.each([&](uint32_t i) {
+      const Instruction& in = function.body[i];
+      const bool is_same = in.opcode == Opcode::Ld && has_place(in) && place(in) == place(again) &&
+                           in.spelling() == again.spelling();
+      if (is_same && round.ends_by(i)) awaited[i] = true;
+    });
+  }
+}
+
+void mark_awaited(const Function& function, const ControlFlow& flow, const Loop& loop,
+                  std::vector<bool>& awaited) {
   if (!loop.only_waits()) return;
   loop.each([&](uint32_t i) {
     const Instruction& in = function.body[i];
@@ -191,6 +256,7 @@ void mark_awaited(const Function& function, const Loop& loop, std::vector<bool>&
     bool moves = false;
     each_register(in.operands[1], [&](uint32_t reg) { moves = moves || loop.writes(reg); });
     awaited[i] = !moves && loop.ends_by(i);
+    if (awaited[i]) mark_first_round(function, flow, loop, i, awaited);
   });
 }
 
@@ -215,8 +281,8 @@ std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flo
   for (uint32_t head = 0; head < flow.blocks.size(); ++head) {
     for (const uint32_t tail : predecessors[head]) {
       if (tail < head) continue;
-      const std::vector<uint32_t> blocks = loop_of(head, tail, predecessors);
-      if (!blocks.empty()) mark_awaited(function, Loop(function, flow, blocks), awaited);
+      const std::vector<uint32_t> blocks = loop_of(head, tail, flow, predecessors);
+      if (!blocks.empty()) mark_awaited(function, flow, Loop(function, flow, blocks), awaited);
     }
   }
   return awaited;

@@ -45,6 +45,26 @@ TEST(AwaitedReads, FollowsTheValueToABranchInTheMiddle) {
                     "@%p bra OUT; nanosleep.u32 20; bra W; OUT:"),
             Texts{"ld.volatile.u32"});
 }
+TEST(AwaitedReads, AreThoseOfALoopEnteredInTheMiddle) {
+  EXPECT_EQ(awaited("bra W; L: add.u32 %y, %y, 1; W: ld.volatile.u32 %x, [%rd]; "
+                    "setp.ne.u32 %p, %x, 0; @%p bra OUT; setp.lt.u32 %p, %y, 9; @%p bra L; OUT:"),
+            Texts{"ld.volatile.u32"});
+}
+TEST(AwaitedReads, AreThoseOfTheFirstRoundInFrontOfALoop) {
+  const std::string loop =
+      "W: nanosleep.u32 9; ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra W; OUT:";
+  const std::string first = "setp.ne.u32 %p, %x, 0; @%p bra OUT; mov.u32 %y, 8; ";
+  EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd]; " + first + loop),
+            (Texts{"ld.volatile.u32", "ld.volatile.u32"}));
+  EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd+4]; " + first + loop), Texts{"ld.volatile.u32"});
+  EXPECT_EQ(awaited("ld.volatile.u32 %y, [%rd]; " + first + loop), Texts{"ld.volatile.u32"});
+}
+TEST(AwaitedReads, AreNoneOfBlocksThatOnlyLeadIntoALoop) {
+  EXPECT_EQ(awaited("setp.eq.u32 %p, %y, 9; @%p bra IN; L: add.u32 %y, %y, 1; bra W; "
+                    "IN: ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra OUT; "
+                    "W: setp.lt.u32 %p, %y, 8; @%p bra L; OUT:"),
+            Texts{});
+}
 TEST(AwaitedReads, AreNoneInALoopOverAddresses) {
   EXPECT_EQ(awaited("W: ld.volatile.u32 %x, [%rd]; add.u64 %rd, %rd, 4; setp.eq.u32 %p, %x, 0; "
                     "@%p bra W;"),
