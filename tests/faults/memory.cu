@@ -69,3 +69,24 @@ extern "C" __global__ void division(const int* x, int* y) {
   const int by = x[threadIdx.x];
   y[threadIdx.x] = WRONG(100 / by, by != 0 ? 100 / by : 0);  // FAULT
 }
+
+// Compare-and-swap may access a last word of which the tensor has a half; other loads may not.
+// run: word_of_a_last_half grid=1 block=2 args=buf:x:6,zero:y:8,i32:1
+// expect: out_of_bounds thread=1 tensor=x offset=4 count=1
+extern "C" __global__ void word_of_a_last_half(unsigned* x, unsigned* y, int n) {
+  unsigned* const word = x + threadIdx.x;
+  if (WRONG(true, threadIdx.x == 0)) y[threadIdx.x] = *static_cast<volatile unsigned*>(word);  // FAULT
+  if (n < 0) atomicCAS(word, 1u, 2u);
+}
+
+// run: last_half_of_nothing grid=1 block=1 args=raw:x:6,zero:y:4
+// expect: uninitialized thread=0 tensor=x offset=4
+extern "C" __global__ void last_half_of_nothing(unsigned short* x, int* y) {
+  x[WRONG(0, 2)] = 1;
+  auto* const word = reinterpret_cast<unsigned*>(x) + 1;
+  unsigned old = *word, seen;
+  do {
+    seen = old;
+    old = atomicCAS(word, seen, (seen & ~0xffffu) | ((seen + 1) & 0xffffu));
+  } while (seen != old);
+}

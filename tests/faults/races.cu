@@ -265,6 +265,23 @@ extern "C" __global__ void relaxed_message(int* data, int* flag, int* y) {
   }
 }
 
+// The half of a word that ends the tensor.
+// run: last_half_beside_a_swap grid=2 block=32 args=zero:x:6
+// expect: race_global tensor=x
+extern "C" __global__ void last_half_beside_a_swap(unsigned short* x) {
+  if (threadIdx.x != 0) return;
+  if (WRONG(blockIdx.x == 0, false)) {
+    x[2] = 7;  // OTHER
+    return;
+  }
+  auto* const word = reinterpret_cast<unsigned*>(x) + 1;
+  unsigned old = *word, seen;  // FAULT
+  do {
+    seen = old;
+    old = atomicCAS(word, seen, (seen & ~0xffffu) | ((seen + 1) & 0xffffu));
+  } while (seen != old);
+}
+
 // A wait with pauses, whose first look at the flag the compiler moves in front of the loop.
 // run: flag_with_pauses grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
 // expect: race_global tensor=data

@@ -163,24 +163,6 @@ UndefinedRead read_of_shared(Warp& warp, const Step& step, uint32_t lanes, const
   return read;
 }
 
-void note_undefined_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
-                           uint32_t lanes) {
-  UndefinedRead read;
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
-    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
-    Allocation* const in = warp.launch->memory->find(address[lane], bytes);
-    read.note(lane, in->shadow(address[lane]), &in->sources, address[lane] - in->base);
-  }
-  const uint64_t first = address[read.lanes.first];
-  const Allocation* const of = warp.launch->memory->find(first, bytes);
-  read.tensor = of->name;
-  read.offset = static_cast<int64_t>(first - of->base);
-  read.where =
-      fmt::format("byte offset {} of '{}'{}", read.offset, of->name,
-                  element_text(first - of->base, element_bytes(instruction_of(warp, step))));
-  note_undefined(warp, step, bytes, read);
-}
-
 /// Reports lanes that read bytes of an asynchronous copy that is still in flight.
 void report_in_flight(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                       uint32_t lanes) {
@@ -309,7 +291,7 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
   const uint32_t aligned = aligned_lanes(warp, step, address, bytes, access);
   Allocation* known = warp.registers.allocations[step.cache()];
   Tally outside;
-  uint32_t lanes = 0, undefined_lanes = 0;
+  uint32_t lanes = 0;
   for (uint32_t left = aligned; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (known == nullptr || !known->contains(address[lane], bytes)) {
@@ -321,16 +303,44 @@ uint32_t resolve_global(Warp& warp, const Step& step, const uint64_t* address, u
       known = found;
     }
     lanes |= uint32_t{1} << lane;
-    if (access == Access::Store || !warp.launch->inputs.checks.init || known->all_defined) continue;
-    const uint8_t* shadow = known->shadow(address[lane]);
-    if (undefined(step, shadow, bytes, access)) undefined_lanes |= uint32_t{1} << lane;
   }
   warp.registers.allocations[step.cache()] = known;
   if (outside.lanes != 0) {
     report_outside(warp, step, outside, address[outside.first], bytes, access);
   }
-  if (undefined_lanes != 0) note_undefined_global(warp, step, address, bytes, undefined_lanes);
+  note_unwritten_global(warp, step, address, bytes, access, lanes);
   return lanes;
+}
+
+void note_unwritten_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
+                           Access access, uint32_t lanes) {
+  if (access == Access::Store || !warp.launch->inputs.checks.init) return;
+  Allocation* in = warp.registers.allocations[step.cache()];
+  const auto look_up_lane = [&](uint32_t lane) {
+    if (in != nullptr && in->contains(address[lane], bytes)) return;
+    in = warp.launch->memory->find(address[lane], bytes);
+  };
+  uint32_t undefined_lanes = 0;
+  for (uint32_t left = lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    look_up_lane(lane);
+    if (in->all_defined || !undefined(step, in->shadow(address[lane]), bytes, access)) continue;
+    undefined_lanes |= uint32_t{1} << lane;
+  }
+  if (undefined_lanes == 0) return;
+  UndefinedRead read;
+  for (uint32_t left = undefined_lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<uint32_t>(std::countr_zero(left));
+    look_up_lane(lane);
+    const uint64_t offset = address[lane] - in->base;
+    read.note(lane, in->shadow(address[lane]), &in->sources, offset);
+    if (lane != read.lanes.first) continue;
+    read.tensor = in->name;
+    read.offset = static_cast<int64_t>(offset);
+    read.where = fmt::format("byte offset {} of '{}'{}", offset, in->name,
+                             element_text(offset, element_bytes(instruction_of(warp, step))));
+  }
+  note_undefined(warp, step, bytes, read);
 }
 
 uint32_t resolve_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,

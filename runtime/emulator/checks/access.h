@@ -52,6 +52,11 @@ void note_undefined_shared(Warp& warp, const Step& step, uint32_t element, uint3
 /// Reports accesses that parameter space does not allow.
 void refuse_param(Warp& warp, const Step& step, const uint64_t* address);
 
+/// Notes those of `lanes` that read bytes of global memory which nothing wrote. All of the bytes
+/// are of allocations.
+void note_unwritten_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
+                           Access access, uint32_t lanes);
+
 /// Marks stored bytes as defined. With the check `writes`, reports bytes that are already marked.
 void define_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                    uint32_t lanes);

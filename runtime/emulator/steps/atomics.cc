@@ -187,13 +187,13 @@ void on_global(Warp& warp, const Step& step, const uint64_t* address) {
   Definedness& tracked = warp.tracking.definedness;
   tracked.update.lanes = 0;
   const uint32_t lanes = resolve_global(warp, step, address, bytes, Access::Atomic);
+  const uint32_t refused = warp.masks.running & ~lanes;
+  if (refused != 0) note_last_words(warp, step, address, Access::Atomic, refused);
   if (warp.launch->races != nullptr) {
     before_global(warp, step, address, bytes, Access::Atomic, lanes);
   }
   apply(warp, step, address, lanes, true);
-  if (const uint32_t refused = warp.masks.running & ~lanes; refused != 0) {
-    swap_last_words(warp, step, address, refused);
-  }
+  if (refused != 0) swap_last_words(warp, step, address, refused);
   if (warp.launch->races != nullptr) {
     after_global(warp, step, address, bytes, Access::Atomic, lanes);
   }

@@ -1,6 +1,7 @@
 #include "runtime/ptx/flow/repeated_reads.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
@@ -15,6 +16,8 @@ namespace {
 constexpr size_t kLoopBlocksMax = 16;
 /// Counters of a function that are looked at. A kernel that looks for the last block has few.
 constexpr size_t kCountersMax = 64;
+/// Additions of numbers to an address that are looked through. Compilers split it in two.
+constexpr int kAdditionsMax = 4;
 
 bool has_text(const Instruction& in, std::string_view modifier) {
   return std::ranges::find(in.modifiers, modifier) != in.modifiers.end();
@@ -288,29 +291,91 @@ std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flo
   return awaited;
 }
 
+namespace {
+
+/// Finds the one instruction that writes each register.
+class Writers {
+ public:
+  explicit Writers(const Function& function) : function_(function) {
+    for (uint32_t i = 0; i < function.body.size(); ++i) {
+      const Instruction& in = function.body[i];
+      if (!in.has_result() || in.operands.empty()) continue;
+      each_register(in.operands[0], [&](uint32_t reg) { note(reg, i); });
+    }
+  }
+  /// Returns null if several instructions write it, or none does.
+  const Instruction* of(uint32_t reg) const {
+    const auto found = last_.find(reg);
+    return found == last_.end() || found->second == kSeveral ? nullptr
+                                                             : &function_.body[found->second];
+  }
+
+ private:
+  static constexpr uint32_t kSeveral = ~uint32_t{0};
+  void note(uint32_t reg, uint32_t index) {
+    const auto [at, is_first] = last_.emplace(reg, index);
+    if (!is_first) at->second = kSeveral;
+  }
+
+  const Function& function_;
+  std::map<uint32_t, uint32_t> last_;
+};
+
+/// Returns the place with additions of numbers, as compilers split addresses, in its offset.
+auto whole_place(const Writers& writers, const Instruction& in) {
+  Operand base = in.operands[1].elements.at(0);
+  int64_t offset = in.operands[1].offset + base.offset;
+  for (int left = kAdditionsMax; left > 0 && base.kind == Operand::Kind::Register; --left) {
+    const Instruction* const made = writers.of(base.reg);
+    const bool adds =
+        made != nullptr && made->opcode == Opcode::Add && !made->guard &&
+        made->operands.size() == 3 && made->operands[1].kind == Operand::Kind::Register &&
+        made->operands[1].reg != base.reg && made->operands[2].kind == Operand::Kind::Integer;
+    if (!adds) break;
+    offset += static_cast<int64_t>(made->operands[2].bits);
+    base = made->operands[1];
+  }
+  return std::tuple(base.kind, base.reg, base.name, offset);
+}
+
+/// Adds the registers whose values movs pass on to those in `compared`.
+void add_sources(const Function& function, std::set<uint32_t>& compared) {
+  for (size_t before = 0; before != compared.size();) {
+    before = compared.size();
+    for (const Instruction& in : function.body) {
+      const bool moves = in.opcode == Opcode::Mov && in.operands.size() == 2 &&
+                         in.operands[0].kind == Operand::Kind::Register &&
+                         in.operands[1].kind == Operand::Kind::Register;
+      if (moves && compared.contains(in.operands[0].reg)) compared.insert(in.operands[1].reg);
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<bool> words_of_cas(const Function& function) {
-  const auto is_cas = [](const Instruction& in) {
-    return in.opcode == Opcode::Atom && in.operands.size() == 4 && in.has(Modifier::B32) &&
-           in.has(Modifier::Cas);
-  };
-  const auto place = [](const Operand& address) {
-    const Operand& base = address.elements.at(0);
-    return std::tuple(base.kind, base.reg, base.name, address.offset + base.offset);
-  };
   std::vector<bool> found(function.body.size());
-  std::vector<decltype(place(Operand{}))> places;
+  std::set<uint32_t> compared;
   for (size_t i = 0; i < found.size(); ++i) {
     const Instruction& in = function.body[i];
-    if (!is_cas(in) || in.operands[1].elements.size() != 1) continue;
-    found[i] = true;
-    places.push_back(place(in.operands[1]));
+    found[i] = in.opcode == Opcode::Atom && in.operands.size() == 4 && in.has(Modifier::B32) &&
+               in.has(Modifier::Cas) && has_place(in);
+    if (found[i]) each_register(in.operands[2], [&](uint32_t reg) { compared.insert(reg); });
   }
-  for (size_t i = 0; i < found.size() && !places.empty(); ++i) {
+  if (compared.empty()) return found;
+  add_sources(function, compared);
+  const Writers writers(function);
+  std::set<decltype(whole_place(writers, function.body[0]))> places;
+  for (size_t i = 0; i < found.size(); ++i) {
+    if (found[i]) places.insert(whole_place(writers, function.body[i]));
+  }
+  for (size_t i = 0; i < found.size(); ++i) {
     const Instruction& in = function.body[i];
-    const bool is_word = in.opcode == Opcode::Ld && in.operands.size() == 2 &&
-                         in.operands[1].elements.size() == 1 &&
-                         (in.has(Modifier::B32) || in.has(Modifier::U32) || in.has(Modifier::S32));
-    if (is_word) found[i] = std::ranges::find(places, place(in.operands[1])) != places.end();
+    const bool may = in.opcode == Opcode::Ld && in.operands.size() == 2 && has_place(in) &&
+                     (in.has(Modifier::B32) || in.has(Modifier::U32) || in.has(Modifier::S32)) &&
+                     in.operands[0].kind == Operand::Kind::Register &&
+                     compared.contains(in.operands[0].reg);
+    if (may) found[i] = places.contains(whole_place(writers, in));
   }
   return found;
 }

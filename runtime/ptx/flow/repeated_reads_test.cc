@@ -117,10 +117,22 @@ TEST(AwaitedReads, AreNoneWithoutALoop) {
             Texts{});
 }
 
-TEST(WordsOfCas, AreTheLoadsAtItsAddressToo) {
+TEST(WordsOfCas, AreTheLoadsWhoseValueItComparesToo) {
   EXPECT_EQ(of_cas("ld.global.u32 %x, [%rd+4]; ld.global.u32 %y, [%rd]; ld.global.u16 %x, [%rd+4]; "
                    "W: atom.global.cas.b32 %y, [%rd+4], %x, 0; setp.ne.u32 %p, %x, %y; @%p bra W;"),
             (Texts{"ld.global.u32", "atom.global.cas.b32"}));
+}
+TEST(WordsOfCas, AreAtOnePlaceWhereTheAddressIsSplitInTwoWays) {
+  EXPECT_EQ(of_cas(".reg .b64 %at; add.s64 %at, %rd, 4; ld.global.u32 %x, [%rd+4]; "
+                   "ld.global.u32 %x, [%rd]; atom.global.cas.b32 %y, [%at], %x, 2;"),
+            (Texts{"ld.global.u32", "atom.global.cas.b32"}));
+}
+TEST(WordsOfCas, AreNoLoadsWhoseValueItDoesNotCompare) {
+  EXPECT_EQ(of_cas("ld.global.u32 %y, [%rd]; atom.global.cas.b32 %x, [%rd], 1, 2;"),
+            Texts{"atom.global.cas.b32"});
+  EXPECT_EQ(
+      of_cas("ld.global.u32 %y, [%rd]; mov.u32 %x, %y; atom.global.cas.b32 %x, [%rd], %x, 2;"),
+      (Texts{"ld.global.u32", "atom.global.cas.b32"}));
 }
 TEST(WordsOfCas, AreNoneOfOtherAtomics) {
   EXPECT_EQ(of_cas("ld.global.u32 %x, [%rd]; atom.global.exch.b32 %y, [%rd], %x;"), Texts{});
