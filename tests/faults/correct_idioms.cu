@@ -420,3 +420,21 @@ extern "C" __global__ void sum_from_a_queue(int* next, volatile int* hint, int* 
   while (atomicAdd(next, 1) < 96) sum += hint[(blockIdx.x + 1) % 4] < 0;
   y[blockIdx.x] = sum < 0;
 }
+
+// An atomic declares the hint that is stored between the fence and the flag.
+// run: declared_hint grid=2 block=32 args=zero:data:4,zero:hint:4,zero:flag:4,zero:y:8
+extern "C" __global__ void declared_hint(volatile int* data, int* hint, volatile int* flag, int* y) {
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    *data = 42;
+    __threadfence();
+    atomicExch(hint, 7);
+    *flag = 1;
+  } else {
+    while (*flag == 0) {
+    }
+    __threadfence();
+    y[0] = *data;
+    y[1] = *static_cast<volatile int*>(hint) > 9;
+  }
+}

@@ -199,7 +199,7 @@ extern "C" __global__ void fence_for_barrier(const float* x, float* y) {
 
 // Both the data and the flag are volatile, which orders nothing.
 // run: flag_without_fence grid=2 block=32 args=zero:data:4,zero:flag:4,zero:y:4
-// expect: race_global tensor=data text=__threadfence()
+// expect: race_global tensor=data text=__threadfence()~between~that~store~and~the~write~of~the~flag~(st.volatile
 extern "C" __global__ void flag_without_fence(volatile int* data, volatile int* flag, int* y) {
   if (threadIdx.x != 0) return;
   if (blockIdx.x == 0) {
@@ -232,7 +232,7 @@ extern "C" __global__ void chained_sums(const int* x, volatile int* sum, int* re
 }
 
 // run: last_of_volatile_parts grid=6 block=64 args=buf:x:1536,zero:part:24,zero:done:4,zero:y:4
-// expect: race_global tensor=part text=__threadfence()
+// expect: race_global tensor=part text=the~write~of~the~flag~(atom.
 extern "C" __global__ void last_of_volatile_parts(const int* x, volatile int* part, unsigned* done, int* y) {
   __shared__ bool last;
   if (threadIdx.x == 0) {

@@ -29,7 +29,7 @@ void FlagOrder::awaited(uint64_t word, uint64_t block) {
   if (flag->time > last.time) last = *flag;
 }
 
-std::optional<FlagOrder::Write> FlagOrder::announced(uint64_t word, uint64_t block) {
+std::optional<FlagOrder::Announced> FlagOrder::announced(uint64_t word, uint64_t block) {
   const std::optional<Write> data = by_another(word, block);
   if (!data || !data->is_store) return std::nullopt;
   Flags& flags = flags_of(block);
@@ -38,7 +38,8 @@ std::optional<FlagOrder::Write> FlagOrder::announced(uint64_t word, uint64_t blo
   if (flag == flags.last.end() || flag->second.time <= data->time) return std::nullopt;
   // Otherwise nothing orders the two within their own block.
   const bool follows = flag->second.warp == data->warp || flag->second.epoch != data->epoch;
-  return follows ? data : std::nullopt;
+  if (!follows) return std::nullopt;
+  return Announced{.data = *data, .flag_site = flag->second.site};
 }
 
 }  // namespace gpuemu::emulator

@@ -31,9 +31,13 @@ class FlagOrder {
   void wrote(uint64_t word, Write write);
   /// A loop of `block` waits for this word: what its last writer did before is announced.
   void awaited(uint64_t word, uint64_t block);
+  struct Announced {
+    Write data;
+    uint32_t flag_site = 0;  ///< Where the flag was last written.
+  };
   /// Returns the last write of the word if it is a store of another block that was announced to
   /// `block`.
-  std::optional<Write> announced(uint64_t word, uint64_t block);
+  std::optional<Announced> announced(uint64_t word, uint64_t block);
 
  private:
   /// Words beyond this number are not watched. Flags and the data that they announce are few.

@@ -10,9 +10,11 @@
 
 namespace gpuemu::emulator {
 namespace {
-GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_block, bool same_line) {
+GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_block, bool same_line,
+                   bool announced) {
   if (read_only) return step.memory() == nullptr ? GlobalRace::Texture : GlobalRace::ReadOnly;
   if (narrow) return GlobalRace::NarrowAtomic;
+  if (announced) return GlobalRace::Unfenced;
   if (!same_block) return GlobalRace::BetweenBlocks;
   return same_line ? GlobalRace::InOneLine : GlobalRace::InBlock;
 }
@@ -54,11 +56,12 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
   const std::string who = same_warp    ? "the same warp"
                           : same_block ? "another warp of the block"
                                        : fmt::format("block {} (in order)", other.block);
+  const ptx::Instruction* flag = instruction_at(program, seen.flag_site);
   report_check(
       warp, step,
       {.kind = DeviceFindingKind::RaceGlobal,
        .message = fmt::format(
-           "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}", verb(access), offset, in->name,
+           "{} byte offset {} of '{}'{}, which {} {}{} ({}); {}{}", verb(access), offset, in->name,
            element_text(static_cast<uint64_t>(offset), element_bytes(instruction_of(warp, step))),
            who,
            seen.read_before ? "reads"
@@ -67,8 +70,9 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
            seen.read_only ? " in the same launch" : " without an order between them",
            instruction != nullptr ? describe(program.module, *instruction) : "",
            advice_on(kind_of(step, seen.narrow, seen.read_only, same_block,
-                             in_one_line(instruction_of(warp, step), instruction)),
-                     ptx::language_of(program.module))),
+                             in_one_line(instruction_of(warp, step), instruction), flag != nullptr),
+                     ptx::language_of(program.module)),
+           flag != nullptr ? fmt::format(" ({})", describe(program.module, *flag)) : ""),
        .lane = bad.first,
        .tensor = in->name,
        .byte_offset = offset,

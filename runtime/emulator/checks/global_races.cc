@@ -234,9 +234,11 @@ std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const T
     return Seen{.segment = segment_in(written), .site = site_in(written)};
   }
   const bool may_be_announced = flags_ != nullptr && !touch.step.memory()->is_awaited;
-  const auto data = may_be_announced ? flags_->announced(cells.at, self) : std::nullopt;
-  if (!data || ordered(segment(data->segment), warp)) return std::nullopt;
-  return Seen{.segment = data->segment, .site = cell_site(data->site)};
+  const auto found = may_be_announced ? flags_->announced(cells.at, self) : std::nullopt;
+  if (!found || ordered(segment(found->data.segment), warp)) return std::nullopt;
+  return Seen{.segment = found->data.segment,
+              .site = cell_site(found->data.site),
+              .flag_site = cell_site(found->flag_site)};
 }
 
 Evidence GlobalRaces::evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells,

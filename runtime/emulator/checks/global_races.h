@@ -88,6 +88,8 @@ class GlobalRaces {
     bool narrow = false;     ///< Atomic, but with a scope too narrow for these two blocks.
     bool read_only = false;  ///< Was read by ld.global.nc.
     uint32_t others = 0;     ///< Lanes of this warp; 0: the access was by another warp.
+    /// Where the flag was written that announced the access without a fence; 0: no flag did.
+    uint32_t flag_site = 0;
   };
   /// The access of one lane, or of several lanes to one word.
   struct Touch {

@@ -10,7 +10,7 @@ namespace {
 
 struct Words {
   std::string_view block_barrier, warp_barrier;
-  std::array<std::string_view, 6> global;  ///< Indexed by GlobalRace.
+  std::array<std::string_view, 7> global;  ///< Indexed by GlobalRace.
 };
 constexpr std::string_view kTexture =
     "textures and surfaces are read through a cache that may miss every store of the launch: write "
@@ -23,6 +23,7 @@ constexpr std::array<Words, 3> kWords = {{
       "use an atomic such as atomicAdd(), let one thread write it, or read it into a variable and "
       "put __syncthreads() before the write",
       "use an atomic, another launch, or __threadfence() and an atomic flag",
+      "put __threadfence() between that store and the write of the flag",
       "scope .cta is atomic between threads of one block: use atomicAdd() instead of "
       "atomicAdd_block(), thread_scope_device instead of thread_scope_block",
       "ld.global.nc is for what no thread writes while the kernel runs: leave out __ldg() and "
@@ -35,6 +36,8 @@ constexpr std::array<Words, 3> kWords = {{
       "first and put tl.debug_barrier() before the store",
       "use an atomic, another launch, or tl.debug_barrier() and an atomic flag "
       "(sem=\"release\" where it is set, \"acquire\" where it is read)",
+      "put tl.debug_barrier() between that store and the atomic that sets the flag, and give that "
+      "one sem=\"release\"",
       "scope=\"cta\" is atomic between threads of one program: leave it out, or take "
       "scope=\"gpu\"",
       "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
@@ -47,6 +50,7 @@ constexpr std::array<Words, 3> kWords = {{
       "variable "
       "and put cuda.syncthreads() before the write",
       "use an atomic, another launch, or cuda.threadfence() and an atomic flag",
+      "put cuda.threadfence() between that store and the write of the flag",
       "scope .cta is atomic between threads of one block: take cuda.atomic.add()",
       "ld.global.nc is for what no thread writes while the kernel runs: write it in another "
       "launch",

@@ -20,6 +20,7 @@ enum class GlobalRace : uint8_t {
   InBlock,
   InOneLine,  ///< Threads of one block execute the same line, so no barrier fits in between.
   BetweenBlocks,
+  Unfenced,      ///< A flag announces what another block wrote, without a fence in between.
   NarrowAtomic,  ///< An atomic of block scope conflicts with another block.
   ReadOnly,      ///< ld.global.nc reads memory that the launch writes.
   Texture,       ///< The same for a texture or a surface.
