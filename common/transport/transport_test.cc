@@ -236,7 +236,9 @@ TEST_F(Transport, ARemovedSocketFileComesBack) {
   auto server = serve(echo);
   std::filesystem::remove(path_);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!std::filesystem::exists(path_) && std::chrono::steady_clock::now() < deadline) {
+  // The file exists a moment before the server listens at it.
+  while (!Client::connect(path_.native(), kPatience) &&
+         std::chrono::steady_clock::now() < deadline) {
     std::this_thread::sleep_for(milliseconds(20));
   }
   EXPECT_TRUE(dial().request("x", kPatience).ok());
