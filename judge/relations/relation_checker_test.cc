@@ -341,6 +341,36 @@ TEST_F(Relate, OutputsThatIgnoreTheInputsAreFound) {
   EXPECT_NE(message.find("every input changed"), std::string::npos) << message;
 }
 
+TEST_F(Relate, RowPointersThatSelectNothingSayNothing) {
+  const auto pointers = [this](const char* range) {
+    load(fmt::format(R"([[ops]]
+name = "op"
+kernel = "k"
+inputs = [{{ name = "begin", shape = ["rows + 1"], dtype = "int32", range = {}, sorted = true }},
+          {{ name = "x", shape = ["n"] }}]
+outputs = [{{ name = "y", shape = ["rows"] }}]
+dims = {{ rows = [1, 64], n = [1, 64] }}
+)",
+                     range),
+         {{"rows", 20}, {"n", 32}});
+  };
+  const Kernel sums_rows = [](const DerivedCase& derived, std::map<std::string, Floats>& t) {
+    std::vector<int32_t> begin(t["y"].size() + 1);
+    std::memcpy(begin.data(), derived.inputs.at("begin").data.data(), begin.size() * 4);
+    for (size_t row = 0; row < t["y"].size(); ++row) {
+      t["y"][row] = 0;
+      for (int32_t e = begin[row]; e < begin[row + 1]; ++e) {
+        t["y"][row] += t["x"][static_cast<size_t>(e)];
+      }
+    }
+  };
+  pointers("[7, 7]");
+  EXPECT_FALSE(check(spec_of(InvariantKind::ReadsInputs), sums_rows).checked);
+  pointers("[0, 32]");
+  expect_holds(spec_of(InvariantKind::ReadsInputs), sums_rows);
+  found(spec_of(InvariantKind::ReadsInputs), elementwise([](float) { return 0.0f; }));
+}
+
 TEST_F(Relate, ValuesStayInTheRangeOfTheInput) {
   rows_op(R"(["rows", "cols"])", ", range = [0.5, 1.5] ");
   EXPECT_FALSE(check(spec_of(InvariantKind::Odd), elementwise([](float x) { return x; })).checked);
