@@ -112,6 +112,21 @@ void bound_columns(ProposedKernel& kernel, const Stored& stored) {
   }
 }
 
+/// Returns whether a statement adds to what is no index: "e += 32" in a loop only goes on.
+bool adds_up(const std::string& body) {
+  std::string text = body;
+  RE2::GlobalReplace(&text, R"(\bfor\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", "for");
+  static const RE2 kAdds(R"(([\w.\])]+)\s*\+=)");
+  re2::StringPiece rest(text);
+  std::string target;
+  while (RE2::FindAndConsume(&rest, kAdds, &target)) {
+    const std::string in_brackets = R"(\[[^\[\]]*\b)" + escaped(target) + R"(\b[^\[\]]*\])";
+    const bool is_element = target.ends_with(']') || target.ends_with(')');
+    if (is_element || !RE2::PartialMatch(body, in_brackets)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 bool describe_row_pointers(ProposedKernel& kernel) {
@@ -130,10 +145,21 @@ bool describe_row_pointers(ProposedKernel& kernel) {
       if (!stored.width.empty()) tensor->shape.push_back(stored.width);
     }
     bound_columns(kernel, stored);
-    if (kernel.body.find("+=") != std::string::npos) kernel.accumulate = stored.dim;
+    if (adds_up(kernel.body)) kernel.accumulate = stored.dim;
     return true;
   }
   return false;
+}
+
+bool rows_follow_sizes(const ProposedKernel& kernel) {
+  if (kernel.dims().empty()) return true;
+  return std::ranges::none_of(kernel.params, [](const ProposedParam& param) {
+    const bool has_rows = is_tensor(param) && (param.sorted || !param.is_const);
+    const bool is_one = param.shape == std::vector<std::string>{"1"};  // Such as a total.
+    return has_rows && !is_one && !param.shape.empty() &&
+           std::ranges::all_of(
+               param.shape, [](const std::string& size) { return RE2::FullMatch(size, R"(\d+)"); });
+  });
 }
 
 bool runs_as_described(Probe& probe, const std::string& entry, const ProposedKernel& kernel) {

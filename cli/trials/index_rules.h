@@ -14,6 +14,10 @@ namespace gpuemu::cli {
 /// the stored elements and a range for the stored columns. Trials cannot show these, because they
 /// depend on values. Returns false for other kernels, which it leaves unchanged.
 bool describe_row_pointers(ProposedKernel& kernel);
+/// Returns whether the row pointers and the outputs have shapes that depend on a size. A kernel
+/// that compares its row with no size accesses a row for each thread, and trials then show the
+/// size of the block.
+bool rows_follow_sizes(const ProposedKernel& kernel);
 /// Returns whether the kernel runs with rows as described, which hold numbers that no trial before
 /// had.
 bool runs_as_described(Probe& probe, const std::string& entry, const ProposedKernel& kernel);

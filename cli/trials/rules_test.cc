@@ -159,6 +159,50 @@ TEST(DescribeRowPointers, TakesRowsOfARaggedBatch) {
   EXPECT_EQ(kernel.params[1].range, "[0, \"nnz\"]");
 }
 
+ProposedKernel csr_of(const std::string& loop) {
+  ProposedKernel kernel = proposed(
+      "__global__ void csr(const int* begin, const float* value, float* y, int rows) {"
+      " int row = blockIdx.x * blockDim.x + threadIdx.x; float sum = 0, most = 0;"
+      " int first = begin[row], last = begin[row + 1]; " +
+      loop + " y[row] = sum; }");
+  kernel.params[0].shape = {"rows + 1"};
+  kernel.params[2].shape = {"rows"};
+  return kernel;
+}
+
+TEST(DescribeRowPointers, TakesTheStepOfALoopForNoSum) {
+  for (const char* loop :
+       {"for (int e = first; e < last; e += 1) most = fmaxf(most, value[e]);",
+        "for (int e = first + min(f(row), (last)); e < last; e += 32) most = fmaxf(most, "
+        "value[e]);",
+        "int e = first; while (e < last) { most = fmaxf(most, value[e]); e += 32; }"}) {
+    ProposedKernel kernel = csr_of(loop);
+    EXPECT_TRUE(describe_row_pointers(kernel)) << loop;
+    EXPECT_EQ(kernel.accumulate, "") << loop;
+  }
+  for (const char* loop : {"for (int e = first; e < last; e += 1) sum += value[e];",
+                           "for (int e = first; e < last; ++e) y[row] += value[e];",
+                           "for (int e = first; e < last; ++e) both.x += value[e];",
+                           "int e = first; while (e < last) { sum += value[e]; e += 32; }"}) {
+    ProposedKernel kernel = csr_of(loop);
+    EXPECT_TRUE(describe_row_pointers(kernel)) << loop;
+    EXPECT_EQ(kernel.accumulate, "nnz") << loop;
+  }
+}
+
+TEST(RowsFollowSizes, NotIfTheyAreTheThreadsOfABlock) {
+  ProposedKernel kernel = csr_of("for (int e = first; e < last; ++e) sum += value[e];");
+  EXPECT_TRUE(describe_row_pointers(kernel));
+  EXPECT_TRUE(rows_follow_sizes(kernel));
+  ProposedKernel total = kernel, pointers = kernel, outputs = kernel;
+  total.params[2].shape = {"1"};
+  EXPECT_TRUE(rows_follow_sizes(total));
+  pointers.params[0].shape = {"257"};
+  EXPECT_FALSE(rows_follow_sizes(pointers));
+  outputs.params[2].shape = {"256"};
+  EXPECT_FALSE(rows_follow_sizes(outputs));
+}
+
 TEST(DescribeRowPointers, LeavesNeighboursInAnArrayAlone) {
   ProposedKernel kernel;
   kernel.params = {pointer("x", "int32")};

@@ -264,7 +264,8 @@ std::string settle(const std::string& ptx, const std::string& entry, ProposedKer
     kernel = *as_host.found();
   } else {
     if (search.found()) kernel = *search.found();
-    if (!done && !(describe_row_pointers(kernel) && runs_as_described(*probe, entry, kernel))) {
+    if (!done && !(describe_row_pointers(kernel) && rows_follow_sizes(kernel) &&
+                   runs_as_described(*probe, entry, kernel))) {
       return search.why();
     }
   }

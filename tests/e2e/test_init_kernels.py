@@ -81,6 +81,24 @@ def test_what_is_proposed_runs_without_an_edit(folder):
     assert all(op.get("no_reference") for op in ops if op["op_name"] not in bad)
 
 
+def test_rows_without_elements_are_no_fault_of_a_right_kernel(folder):
+    # With as many cases as a test has by default, all row pointers of some are equal.
+    run = folder.run("test", "spmv_csr_warps", "ragged_mean", timeout=1500)
+    assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_rows_that_are_the_threads_of_a_block_are_a_guess(new_home):
+    kernel = """extern "C" __global__ void unguarded(const int* begin, const int* column, const float* value, const float* x, float* y, int rows) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  float sum = 0;
+  for (int e = begin[row]; e < begin[row + 1]; ++e) sum += value[e] * x[column[e]];
+  y[row] = sum;
+}
+"""
+    told = new_home({"unguarded.cu": kernel}).run("init", timeout=600)
+    assert told.returncode == 0 and re.search(r"note: unguarded \(\S+\): a guess, because", told.stderr), told.stdout + told.stderr
+
+
 def test_what_is_proposed_passes_once_references_are_written(folder):
     """Nothing but the references is edited. Kernels whose references need a tie rule or a tolerance are not among them."""
     path = ROOT / "tests/init/references.py"
