@@ -105,15 +105,20 @@ bool reaches_size(const std::string& body, const std::string& size) {
          RE2::PartialMatch(body, R"([;(&|!?=,]\s*)" + name + R"(\s*(?:>=|<[^<=]))");
 }
 
-/// Returns the smallest and the largest number in the text: 1 and 1024 of "[1, 2, 256, 1024]".
-std::pair<int64_t, int64_t> ends_of(const std::string& sizes) {
-  int64_t value = 0, least = INT64_MAX, largest = 0;
-  re2::StringPiece rest(sizes);
+/// Returns the smallest and the largest size in the text: 1 and 1024 of "[1, 2, 256, 1024]", 2 and
+/// 300 of "{ range = [2, 300], multiple_of = 1024 }"; nothing for text without sizes.
+std::optional<std::pair<int64_t, int64_t>> ends_of(const std::string& sizes) {
+  static const RE2 kMultiple(R"(multiple_of\s*=\s*\d+)");
+  std::string text = sizes;
+  RE2::GlobalReplace(&text, kMultiple, "");
+  std::optional<std::pair<int64_t, int64_t>> ends;
+  int64_t value = 0;
+  re2::StringPiece rest(text);
   while (RE2::FindAndConsume(&rest, R"((\d+))", &value)) {
-    least = std::min(least, value);
-    largest = std::max(largest, value);
+    if (!ends) ends = {value, value};
+    ends = {std::min(ends->first, value), std::max(ends->second, value)};
   }
-  return {least, largest};
+  return ends;
 }
 
 /// Lists the size of the block and its neighbours among the sizes of `dim`: the last element of
@@ -122,13 +127,11 @@ void keep_whole_blocks(const std::string& dim, ProposedKernel& kernel) {
   const int64_t block = block_of(dim, kernel.launch());
   const auto sizes = kernel.sizes.find(dim);
   if (block == 1 || kernel.launch().each > 1 || sizes == kernel.sizes.end()) return;
-  static const RE2 kMultiple(R"(multiple_of = \d+)");
-  std::string text = sizes->second;
-  RE2::GlobalReplace(&text, kMultiple, "");
+  const auto ends = ends_of(sizes->second);
+  if (!ends) return;
   std::set<int64_t> values = {block / 2 + 1, block - 1, block, block + 1, 2 * block};
-  const auto [least, largest] = ends_of(text);
-  values.insert(std::min(least, block));
-  values.insert(std::max(largest, block));
+  values.insert(std::min(ends->first, block));
+  values.insert(std::max(ends->second, block));
   sizes->second = fmt::format("[{}]", fmt::join(values, ", "));
 }
 
@@ -206,8 +209,8 @@ void tell_refused(const std::string& dim, int64_t refused, const std::string& wh
         "The kernel compares an index with {0}, but {0} ran with {1} alone: with {0} = {2}, {3}. "
         "If your program passes no other sizes, write {0} = {1}.",
         dim, kernel.sizes[dim], refused, refusal));
-    const auto [least, largest] = ends_of(kernel.sizes[dim]);
-    kernel.sizes[dim] = fmt::format("[{}, {}]", least, largest);
+    const auto ends = ends_of(kernel.sizes[dim]);
+    if (ends) kernel.sizes[dim] = fmt::format("[{}, {}]", ends->first, ends->second);
     return;
   }
   const int64_t each = kernel.launch().each;

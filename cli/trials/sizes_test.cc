@@ -165,6 +165,20 @@ TEST(TellRefused, KeepsASizeForWhichTheKernelProvidesButUsesMemoryThatNothingWro
   EXPECT_NE(kernel.doubts[0].find("write n = [1, 2, 256, 1024]."), std::string::npos);
 }
 
+TEST(TellRefused, TakesTheStepOfSizesForNoSize) {
+  ProposedKernel kernel;
+  kernel.params = {{"n", ParamRole::Dim, "int32", "i32", "n"}};
+  kernel.launches = {{.grid = {"cdiv(n, 256)"}, .block = {"256"}}};
+  kernel.body = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) sums[i] = tile[5];";
+  const char* unwritten = "it reads shared memory offset 532 before anything was written there";
+  kernel.sizes = {{"n", "{ range = [512, 1024], multiple_of = 256 }"}};
+  tell_refused("n", 600, unwritten, kernel);
+  EXPECT_EQ(kernel.sizes["n"], "[512, 1024]");
+  kernel.sizes = {{"n", "\"m\""}};
+  tell_refused("n", 600, unwritten, kernel);
+  EXPECT_EQ(kernel.sizes["n"], "\"m\"");
+}
+
 TEST(SizesToTry, AreMultiplesOfLargeTiles) {
   const auto tiled = tiles_to_try({"M", "N", "K"}, {{"M", 128}, {"N", 128}});
   ASSERT_EQ(tiled.size(), 2u);
