@@ -1,6 +1,5 @@
 // What the report of a run says about its ops beside their verdicts.
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -10,19 +9,49 @@
 
 namespace gpuemu {
 
+namespace {
+
+std::string idle_prefix(const std::string& variant) {
+  return fmt::format("variant {} ran in none of ", variant);
+}
+
+}  // namespace
+
+std::string CiTests::idle_text(const CiUnit& unit, const std::string& variant) const {
+  const bool unwanted = machine_.config.kernel_policy.contains(unit.op->name);
+  return fmt::format(
+      "{}{}: {}", idle_prefix(variant), counted(unit.report.cases, "case"),
+      unwanted ? "runtime.kernel_policy prefers another one" : "it supports none of them");
+}
+
 void CiTests::tell_idle(CiUnit& unit, const std::string& variant) {
   // In a shard the others may have run it.
   if (unit.ran[variant] > 0 || options_.shards > 1 || is_over()) return;
-  const bool unwanted = machine_.config.kernel_policy.contains(unit.op->name);
-  unit.notes.push_back(fmt::format(
-      "variant {} ran in none of {}: {}", variant, counted(unit.report.cases, "case"),
-      unwanted ? "runtime.kernel_policy prefers another one" : "it supports none of them"));
+  unit.notes.push_back(idle_text(unit, variant));
 }
 
-/// Returns what a kept verdict repeats.
+/// A budget adds cases to those after which a variant was said to be idle, in this run or in the
+/// one whose verdict was kept.
+void CiTests::renew_idle(CiUnit& unit) {
+  for (const std::string& variant : unit.op->kernels) {
+    const auto said = std::ranges::find_if(unit.notes, [&](const std::string& note) {
+      return note.starts_with(idle_prefix(variant));
+    });
+    if (said == unit.notes.end()) continue;
+    if (unit.ran[variant] > 0) {
+      unit.notes.erase(said);
+    } else {
+      *said = idle_text(unit, variant);
+    }
+  }
+}
+
+/// Returns what a kept verdict repeats. What it says about its cases stays beside what this run
+/// says about its own.
 std::vector<std::string> CiTests::notes_of(const CiUnit& unit) {
   std::vector<std::string> notes = unit.notes;
-  std::ranges::copy(unit.variants.sentences(), std::back_inserter(notes));
+  const char* of = unit.report.cached ? "in the cases that were added, " : "";
+  for (const std::string& sentence : unit.variants.sentences()) notes.push_back(of + sentence);
   return notes;
 }
 

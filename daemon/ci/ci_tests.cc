@@ -425,6 +425,7 @@ Status CiTests::run(CiRunSummary& summary) {
   GPUEMU_TRY(run_variants());
   GPUEMU_TRY(grow());
   for (const auto& unit : units_) {
+    renew_idle(*unit);
     if (!unit->report.cached) {
       unit->report.evidence = unit->evidence.evidence(unit->report.dtype, unit->op->dims);
     }

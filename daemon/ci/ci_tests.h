@@ -88,7 +88,9 @@ class CiTests {
   Status run_cases();
   std::vector<CasePlan> variant_plans(const CiUnit& unit, size_t variant) const;
   Status run_variants();
+  std::string idle_text(const CiUnit& unit, const std::string& variant) const;
   void tell_idle(CiUnit& unit, const std::string& variant);
+  void renew_idle(CiUnit& unit);
   static std::vector<std::string> notes_of(const CiUnit& unit);
   Status grow();
   CampaignOptions campaign_options() const;
