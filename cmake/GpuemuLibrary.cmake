@@ -3,7 +3,7 @@
 # may not be included (tools/tidy.py checks that) and cannot be linked. EXTERNAL names third-party targets
 # for use within this folder only; TEST_DEPS are folders that only the tests use. HOT marks loops over every
 # element or instruction, which release builds optimize most; COLD marks code that mostly waits or prints, which they optimize least,
-# as all of cli/ and daemon/. With GPUEMU_UNITY, the sources of a folder are
+# as all of cli/ and daemon/ that is not HOT. With GPUEMU_UNITY, the sources of a folder are
 # compiled together, except those in ALONE, whose names clash with those of others; HOT folders only with UNITY, other
 # folders not with NO_UNITY. The same applies to tests, but not with TESTS_ALONE, where most files have helpers of the same names.
 function(gpuemu_library name)
@@ -24,7 +24,7 @@ function(gpuemu_library name)
   if(ARG_HOT)
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
-  if(ARG_COLD OR name MATCHES "^(cli|daemon)_")
+  if(ARG_COLD OR (name MATCHES "^(cli|daemon)_" AND NOT ARG_HOT))
     gpuemu_cold(${name})
   endif()
   if(NOT ARG_OPTIONS)
