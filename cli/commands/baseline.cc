@@ -75,8 +75,9 @@ void save(const BaselineOptions& options, Session& session) {
     session.print_json(encode_reply(OkReply{}));
     return;
   }
-  session.out << fmt::format("stored {} results and {} kernels as baseline {}{}\n",
-                             baseline->results.size(), baseline->artifacts.size(), options.tag,
+  session.out << fmt::format("stored {} and {} as baseline {}{}\n",
+                             counted(baseline->results.size(), "result"),
+                             counted(baseline->artifacts.size(), "kernel"), options.tag,
                              options.file.empty() ? "" : " and in " + options.file);
   if (!options.linted && !linted->empty()) {
     session.out << fmt::format(
@@ -99,8 +100,8 @@ void list(Session& session) {
   if (!reply || session.json()) return;
   const auto& all = std::get<BaselineListReply>(*reply).baselines;
   for (const BaselineInfo& one : all) {
-    session.out << fmt::format("{}: {} results, {} kernels{}\n", one.tag, one.results,
-                               one.artifacts, session.in_project(one.project));
+    session.out << fmt::format("{}: {}, {}{}\n", one.tag, counted(one.results, "result"),
+                               counted(one.artifacts, "kernel"), session.in_project(one.project));
   }
   if (all.empty()) session.out << "no baselines; `gpuemu baseline save TAG` makes one\n";
 }
@@ -114,20 +115,24 @@ void show(const BaselineOptions& options, Session& session) {
     return;
   }
   for (const ArtifactMetrics& one : baseline->artifacts) {
-    session.out << fmt::format("kernel {}: {} virtual registers, {} instructions\n",
-                               one.kernel_name, one.register_count, one.instruction_count);
+    session.out << fmt::format("kernel {}: {}, {}\n", one.kernel_name,
+                               counted(one.register_count, "virtual register"),
+                               counted(one.instruction_count, "instruction"));
     for (const CompiledMetrics& compiled : one.compiled) {
       session.out << fmt::format(
-          "    {}: {} registers, {} bytes spilled, {} shared\n", compiled.arch, compiled.registers,
-          compiled.spill_store_bytes + compiled.spill_load_bytes, compiled.shared_bytes);
+          "    {}: {}, {} spilled, {} shared\n", compiled.arch,
+          counted(compiled.registers, "register"),
+          counted(compiled.spill_store_bytes + compiled.spill_load_bytes, "byte"),
+          compiled.shared_bytes);
     }
   }
   for (const ValidationResult& one : baseline->results) {
     session.out << fmt::format("result {} seed {}: {}, max_diff {:.3e}\n", one.op_name, one.seed,
                                one.passed ? "passed" : "did not pass", one.max_diff);
   }
-  session.out << fmt::format("{}: {} results, {} kernels\n", baseline->tag,
-                             baseline->results.size(), baseline->artifacts.size());
+  session.out << fmt::format("{}: {}, {}\n", baseline->tag,
+                             counted(baseline->results.size(), "result"),
+                             counted(baseline->artifacts.size(), "kernel"));
 }
 
 void remove(const BaselineOptions& options, Session& session) {

@@ -12,6 +12,7 @@
 #include "cli/session/job.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -63,8 +64,8 @@ void cover_kernel(const CoverageOptions& options, const Config& config, Session&
   const std::string format = options.format.empty() ? "text" : options.format;
   write(kernel_coverage_text(reply, config, sources_of(reply), format), options, session);
   if (reply.failed > 0) {
-    session.err << fmt::format("{} of {} cases do not pass; see `gpuemu failures`\n", reply.failed,
-                               reply.cases);
+    session.err << fmt::format("{} of {} {} not pass; see `gpuemu failures`\n", reply.failed,
+                               counted(reply.cases, "case"), reply.failed == 1 ? "does" : "do");
   }
   session.exit_code = result->ended_with(session.exit_code);
 }

@@ -6,6 +6,7 @@
 #include "cli/commands/options.h"
 #include "cli/export/export_folder.h"
 #include "cli/scaffold/file_plan.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -67,7 +68,7 @@ void run(ExportOptions& options, Session& session) {
     session.print_json(exported_json(*exported, folder.string(), written->written));
     return;
   }
-  session.out << fmt::format("{} files of {} in {}\n", written->written.size(),
+  session.out << fmt::format("{} of {} in {}\n", counted(written->written.size(), "file"),
                              one_line(exported->result.op_name), one_line(folder.string()));
   session.out << "run there: python3 run.py, or make check on a machine with a GPU\n";
 }

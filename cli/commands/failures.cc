@@ -55,7 +55,8 @@ void run(const FailuresOptions& options, Session& session) {
   const auto& results = std::get<ResultsReply>(*reply).results;
   if (by_fault) session.out << session.shown(fault_list(results, style.block));
   if (by_fault && results.size() == limit) {
-    session.out << fmt::format("the newest {} failures only; `--limit N` shows more\n", limit);
+    session.out << fmt::format("the newest {} only; `--limit N` shows more\n",
+                               counted(limit, "failure"));
   }
   for (const ValidationResult& result : results) {
     if (by_fault) break;

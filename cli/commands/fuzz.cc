@@ -9,6 +9,7 @@
 #include "cli/report/text.h"
 #include "cli/session/job.h"
 #include "common/base/limits.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -66,9 +67,10 @@ void print(const std::string& op, const FuzzResultsReply& results, const FuzzOpt
   const std::string verdict = results.failed > 0       ? "[FAIL]"
                               : !results.error.empty() ? "[ERROR]"
                                                        : "[PASS]";
-  out << fmt::format("{} {} (seed: {}): {} cases, {}{}{}\n", verdict, op, results.seed,
-                     results.total, counts_text(results.passed, results.failed, 0, 0),
-                     left_out(results, options), values_of_first(results));
+  out << fmt::format("{} {} (seed: {}): {}, {}{}{}\n", verdict, op, results.seed,
+                     counted(results.total, "case"),
+                     counts_text(results.passed, results.failed, 0, 0), left_out(results, options),
+                     values_of_first(results));
   out << warnings_text(results.warned, results.total, results.warnings);
   for (const std::string& note : results.notes) out << "       " << one_line(note) << '\n';
   for (const Evidence& evidence : results.evidence) {

@@ -21,6 +21,7 @@
 #include "cli/session/own_daemon.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -100,11 +101,12 @@ void show(const RunArchive& archive, const std::string& folder, Session& session
     session.out << finding_line(findings[i]) << '\n';
   }
   if (findings.size() > kFindingsShown) {
-    session.out << fmt::format("and {} more findings\n", findings.size() - kFindingsShown);
+    session.out << fmt::format("and {}\n",
+                               counted(findings.size() - kFindingsShown, "more finding"));
   }
-  session.out << fmt::format("report:  {}/report.html\nproject: {} ({} files)\n", folder,
+  session.out << fmt::format("report:  {}/report.html\nproject: {} ({})\n", folder,
                              one_line(project_folder(archive, folder).string()),
-                             archive.files.size());
+                             counted(archive.files.size(), "file"));
   for (const std::string& one : archive.left_out) {
     session.out << "note: not in the archive: " << one_line(one) << '\n';
   }
@@ -240,8 +242,9 @@ void show_replay(const ReplayOutcome& outcome, Session& session) {
     session.out << fmt::format("[differs] {} {} seed {}: {} there, {} here\n", one_line(one.op),
                                name_of(one.dtype), one.seed, text_of(one.there), text_of(one.here));
   }
-  session.out << fmt::format("replayed: {} of {} failing cases have the same verdict here\n",
-                             outcome.same, outcome.cases);
+  session.out << fmt::format("replayed: {} of {} {} the same verdict here\n", outcome.same,
+                             counted(outcome.cases, "failing case"),
+                             outcome.cases == 1 ? "has" : "have");
   if (outcome.not_replayed > 0) {
     session.out << fmt::format("note: {} not replayed: {} made by a script or `gpuemu minimize`\n",
                                outcome.not_replayed == 1

@@ -138,8 +138,8 @@ void prune(PruneOptions options, Session& session) {
   const auto reply = session.answer_storage(request);
   if (!reply || session.json()) return;
   const auto& pruned = std::get<StoragePrunedReply>(*reply);
-  session.out << fmt::format("{}: {}; {} bytes\n", pruned.dry_run ? "would delete" : "deleted",
-                             text_of(pruned.removed), pruned.bytes_freed);
+  session.out << fmt::format("{}: {}; {}\n", pruned.dry_run ? "would delete" : "deleted",
+                             text_of(pruned.removed), counted(pruned.bytes_freed, "byte"));
 }
 
 /// Prints each damaged file, and how many records cannot be read.
@@ -252,9 +252,10 @@ void claim(const StorageClaimRequest& request, Session& session) {
   if (!reply || session.json()) return;
   const auto& taken = std::get<StorageClaimedReply>(*reply);
   session.out << fmt::format(
-      "{}: {} results, {} failures, {} baselines, metrics of {} kernels, {} corpus entries\n",
-      taken.dry_run ? "would take" : "taken", taken.results, taken.failures, taken.baselines,
-      taken.artifacts, taken.corpus);
+      "{}: {}, {}, {}, metrics of {}, {}\n", taken.dry_run ? "would take" : "taken",
+      counted(taken.results, "result"), counted(taken.failures, "failure"),
+      counted(taken.baselines, "baseline"), counted(taken.artifacts, "kernel"),
+      taken.corpus == 1 ? "1 corpus entry" : fmt::format("{} corpus entries", taken.corpus));
 }
 
 void add_claim(Command command, Session& session) {

@@ -94,8 +94,8 @@ std::string counts_of(const FindingGroup& group, const OpFailures& op) {
   const std::string dtype = group.smallest->repro_info
                                 ? std::string(name_of(group.smallest->repro_info->dtype)) + " "
                                 : "";
-  return fmt::format("; {}{} of {} {}cases fail here", all_listed ? "" : "at least ", group.cases,
-                     op.cases, dtype);
+  return fmt::format("; {}{} of {} {} here", all_listed ? "" : "at least ", group.cases,
+                     counted(op.cases, dtype + "case"), op.cases == 1 ? "fails" : "fail");
 }
 
 /// Returns the beginning of a reason, as much as fits in one line.
@@ -188,7 +188,7 @@ std::string help_of(const ValidationFailure& finding, const Diagnosis* diagnosis
                               finding.message.find("inf_lost") != std::string::npos;
   if (loses_infinity) {
     return "look for limits and initial values such as -FLT_MAX that replace an infinity; "
-           "nan_policy = \"any\" accepts them";
+           "nan_policy = \"any\" accepts any value where the reference is not finite";
   }
   std::string help(finding_info(finding.kind).help);
   const bool of_kernel = finding.kind == FindingKind::UninitializedRead &&
@@ -217,8 +217,8 @@ std::string finding_blocks(const OpFailures& op, const BlockStyle& style) {
     if (++shown <= kBlocksMax) all += (all.empty() ? "" : "\n") + block_of(group, op, style);
   }
   if (shown > kBlocksMax) {
-    all += fmt::format("\nnote: {} more findings; `gpuemu failures` lists the cases\n",
-                       shown - kBlocksMax);
+    all += fmt::format("\nnote: {}; `gpuemu failures` lists the cases\n",
+                       counted(shown - kBlocksMax, "more finding"));
   }
   if (!consequences.empty()) all += "\n" + consequences_text(consequences, style.columns);
   return all;

@@ -137,6 +137,8 @@ TEST(HelpOf, SearchesNoOverflowWhereAnInfinityIsLost) {
   lost.kind = FindingKind::InfDetected;
   lost.message = "inf_lost: element 0 [0, 0]: expected -inf, got -3.4e+38";
   EXPECT_NE(help_of(lost, nullptr).find("-FLT_MAX"), std::string::npos);
+  EXPECT_NE(help_of(lost, nullptr).find("any value where the reference is not finite"),
+            std::string::npos);
   lost.message = "inf_created: element 0 [0, 0]: expected 1, got inf";
   EXPECT_NE(help_of(lost, nullptr).find("overflow"), std::string::npos);
 }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "cli/report/text.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -51,10 +52,10 @@ std::string calibration_toml(const CalibrationReply& reply, const CalibrationPla
   for (const CalibratedDType& one : reply.dtypes) {
     if (!is_measured(one) || !is_mostly_right(one)) continue;
     const CalibrationRow& worst = worst_row(one);
-    lines += fmt::format(
-        "{} = {}   # {} cases; worst with {}: {:.2e}, {} ulp, {:.3g} of the error bound\n",
-        name_of(one.dtype), tolerance_text(one), one.cases, worst.value_strategy, worst.max_abs,
-        worst.max_ulp, worst.bound_use);
+    lines +=
+        fmt::format("{} = {}   # {}; worst with {}: {:.2e}, {} ulp, {:.3g} of the error bound\n",
+                    name_of(one.dtype), tolerance_text(one), counted(one.cases, "case"),
+                    worst.value_strategy, worst.max_abs, worst.max_ulp, worst.bound_use);
   }
   if (lines.empty()) return "";
   const std::string where =
@@ -73,13 +74,13 @@ void print_calibration(const CalibrationReply& reply, const CalibrationPlace& pl
       out << fmt::format("{} {}: nothing measured{}{}\n", reply.op_name, name_of(one.dtype),
                          one.skipped_reason.empty() ? "" : ": ", one_line(one.skipped_reason));
     } else {
-      out << fmt::format("{} {}: errors of {} correct cases of kernel {}\n", reply.op_name,
-                         name_of(one.dtype), one.cases, reply.kernel);
+      out << fmt::format("{} {}: errors of {} of kernel {}\n", reply.op_name, name_of(one.dtype),
+                         counted(one.cases, "correct case"), reply.kernel);
       print_rows(one, out);
     }
     if (one.left_out > 0) {
-      out << fmt::format("  left out: {} cases that do not pass; see `gpuemu failures`\n",
-                         one.left_out);
+      out << fmt::format("  left out: {} that {} not pass; see `gpuemu failures`\n",
+                         counted(one.left_out, "case"), one.left_out == 1 ? "does" : "do");
     }
     if (is_measured(one) && !is_mostly_right(one)) {
       out << "  no tolerance is proposed: most cases fail, and no tolerance mends a wrong kernel\n";

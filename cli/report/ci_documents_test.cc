@@ -272,5 +272,35 @@ TEST(CiVerdict, IsBrokenBeforeItIsBad) {
   EXPECT_EQ(verdict_of(summary), CiVerdict::Broken);
 }
 
+TEST(CiText, CountsOneInTheSingular) {
+  CiRunSummary summary;
+  summary.profile = "quick";
+  summary.ops = {{.op_name = "gelu", .cases = 1, .passed = 1},
+                 {.op_name = "relu", .cases = 1, .failed = 1}};
+  ArtifactDiff diff;
+  diff.kernel_name = "gelu";
+  summary.artifact_diffs = ArtifactDiffSummary{.baseline_tag = "main", .diffs = {diff}};
+  BaselineComparison worse;
+  worse.op_name = "gelu";
+  worse.is_regression = true;
+  summary.result_diffs = {worse};
+  summary.coverage = {{"/p/k.cu", 3, 7}};
+  std::ostringstream out, err;
+  print_ci(summary, false, {}, out, err);
+  for (const char* words :
+       {"[PASS] gelu float32 1 case,", ": 1 of 1 float32 case", "1 kernel compared",
+        "1 case compared with baseline main: 1 regression\n", "covered 1 of 1 line of "}) {
+    EXPECT_EQ(count(out.str(), words), 1u) << words << '\n' << out.str();
+  }
+}
+
+TEST(CiPage, LeavesTheProjectsFolderInALongerPathAlone) {
+  CiRunSummary summary = hostile();
+  summary.validation_results.front().failures.front().message =
+      "differs at /p/k.cu:3, (/p/k.cu:4) and /mnt/p/k.cu:5";
+  const std::string page = ci_html(summary, project(), {});
+  EXPECT_GE(count(page, "differs at k.cu:3, (k.cu:4) and /mnt/p/k.cu:5"), 1u);
+}
+
 }  // namespace
 }  // namespace gpuemu::cli

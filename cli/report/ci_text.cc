@@ -10,6 +10,7 @@
 #include "cli/report/lint.h"
 #include "cli/report/text.h"
 #include "common/base/shell_word.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -40,9 +41,9 @@ std::string failure_of(const CiRunSummary& summary, const CiOp& op) {
 /// Returns "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the end of the line.
 std::string fail_line(const CiRunSummary& summary, const CiOp& op) {
   const ValidationResult* first = first_failure(summary, op);
-  return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases", one_line(op.op_name),
-                     first == nullptr ? summary.seed : first->seed, op.failed, op.cases,
-                     name_of(op.dtype));
+  return fmt::format("[FAIL] {} (seed: {}): {} of {}", one_line(op.op_name),
+                     first == nullptr ? summary.seed : first->seed, op.failed,
+                     counted(op.cases, fmt::format("{} case", name_of(op.dtype))));
 }
 
 std::string op_line(const CiRunSummary& summary, const CiOp& op) {
@@ -59,7 +60,7 @@ std::string op_line(const CiRunSummary& summary, const CiOp& op) {
   // Stored results do not record how much of the permitted error was used.
   const std::string error =
       summary.profile == kStored ? "" : ", " + error_use_text(op.bound_ratio_max);
-  return fmt::format("[PASS] {} {} {} cases{}{}{}\n", name, name_of(op.dtype), op.cases,
+  return fmt::format("[PASS] {} {} {}{}{}{}\n", name, name_of(op.dtype), counted(op.cases, "case"),
                      op.replayed > 0 ? fmt::format(" ({} stored)", op.replayed) : "",
                      op.cached ? ", unchanged since they passed" : "", error);
 }
@@ -87,9 +88,9 @@ void print_baseline(const CiRunSummary& summary, std::ostream& out, std::ostream
                         one_line(one.op_name), one.seed, one.current_max_diff,
                         one.baseline_max_diff.value_or(0));
   }
-  text << fmt::format("{} cases compared with baseline {}: {} regressions\n",
-                      summary.result_diffs.size(), one_line(summary.artifact_diffs->baseline_tag),
-                      worse);
+  text << fmt::format("{} compared with baseline {}: {}\n",
+                      counted(summary.result_diffs.size(), "case"),
+                      one_line(summary.artifact_diffs->baseline_tag), counted(worse, "regression"));
   out << text.str();
   const std::vector<std::string>& missing = summary.artifact_diffs->missing;
   if (!missing.empty() && !summary.regressions_pass) {
@@ -138,7 +139,7 @@ void print_coverage(const CiRunSummary& summary, std::ostream& out) {
     if (line.hits > 0) ++ran;
   }
   for (const auto& [file, counts] : files) {
-    out << fmt::format("covered {} of {} lines of {}\n", counts.first, counts.second,
+    out << fmt::format("covered {} of {} of {}\n", counts.first, counted(counts.second, "line"),
                        one_line(file));
   }
 }
@@ -173,8 +174,9 @@ void print_ci(const CiRunSummary& summary, bool details, const ReportStyle& styl
   const auto cached = static_cast<size_t>(
       std::ranges::count_if(summary.ops, [](const CiOp& op) { return op.cached; }));
   if (cached + summary.kernels_cached > 0) {
-    out << fmt::format("unchanged: {} of {} ops by dtype, {} of {} kernels\n", cached,
-                       summary.ops.size(), summary.kernels_cached, summary.lint_results.size());
+    out << fmt::format("unchanged: {} of {} by dtype, {} of {}\n", cached,
+                       counted(summary.ops.size(), "op"), summary.kernels_cached,
+                       counted(summary.lint_results.size(), "kernel"));
   }
   out << fmt::format("{} in {:.1f} s; {}\n",
                      counts_text(summary.passed, summary.failed, summary.skipped, 0),

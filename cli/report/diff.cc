@@ -1,6 +1,7 @@
 #include "cli/report/diff.h"
 
 #include "cli/report/text.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -33,9 +34,9 @@ void print_artifacts(const ArtifactDiffSummary& summary, std::ostream& out) {
   for (const std::string& kernel : summary.missing) {
     out << fmt::format("[missing] {}: in the baseline, not measured now\n", one_line(kernel));
   }
-  out << fmt::format("{} kernels compared with baseline {}: {} unchanged, {} new, {}\n",
-                     summary.diffs.size(), one_line(summary.baseline_tag), same, fresh,
-                     summary.has_regressions ? "regressions" : "no regression");
+  out << fmt::format("{} compared with baseline {}: {} unchanged, {} new, {}\n",
+                     counted(summary.diffs.size(), "kernel"), one_line(summary.baseline_tag), same,
+                     fresh, summary.has_regressions ? "regressions" : "no regression");
 }
 
 void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
@@ -46,8 +47,8 @@ void print_results(const BaselineComparisonReply& reply, std::ostream& out) {
                        one.baseline_max_diff.value_or(0),
                        one.current_passed ? "" : ", does not pass any more");
   }
-  out << fmt::format("{} results compared with baseline {}: {}\n", reply.comparisons.size(),
-                     one_line(reply.baseline_tag),
+  out << fmt::format("{} compared with baseline {}: {}\n",
+                     counted(reply.comparisons.size(), "result"), one_line(reply.baseline_tag),
                      reply.has_regressions ? "regressions" : "no regression");
   if (reply.unmatched + reply.baseline_unmatched == 0) return;
   out << fmt::format(

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <fmt/core.h>
 
@@ -26,6 +27,7 @@ constexpr size_t kFindingsMax = 64;
 constexpr size_t kInputsShown = 3;
 constexpr size_t kWordsMax = 1200;
 constexpr uint32_t kLinesAround = 5;
+constexpr std::string_view kBeforePath = " \t\n\"'`(,;:=[";
 
 std::string text(const std::string& words) { return markup(clipped(words, kWordsMax)); }
 
@@ -58,7 +60,12 @@ struct Page {
     const std::string prefix = style.folder + "/";
     for (size_t at = words.find(prefix); prefix.size() > 1 && at != words.npos;
          at = words.find(prefix, at)) {
-      words.erase(at, prefix.size());
+      // Inside of a longer path it is another folder.
+      if (at > 0 && kBeforePath.find(words[at - 1]) == kBeforePath.npos) {
+        at += prefix.size();
+      } else {
+        words.erase(at, prefix.size());
+      }
     }
     return words;
   }
@@ -86,8 +93,8 @@ std::string input_figures(const ReproduceResultReply& picture) {
     figures += input_figure(inputs[i].first, *inputs[i].second);
   }
   if (inputs.size() > kInputsShown) {
-    figures +=
-        fmt::format("<p class=\"mute\">and {} more inputs</p>\n", inputs.size() - kInputsShown);
+    figures += fmt::format("<p class=\"mute\">and {}</p>\n",
+                           counted(inputs.size() - kInputsShown, "more input"));
   }
   return figures;
 }
@@ -271,7 +278,7 @@ std::string findings_sections(const CiRunSummary& summary, const CasePictures& p
     html += section(page, i, drawn.insert(page.findings[i].op_name).second);
   }
   if (page.findings.size() > shown) {
-    html += fmt::format("<p>and {} more findings</p>\n", page.findings.size() - shown);
+    html += fmt::format("<p>and {}</p>\n", counted(page.findings.size() - shown, "more finding"));
   }
   return html + worst_figures(summary, pictures);
 }

@@ -12,6 +12,7 @@
 #include "cli/report/escape.h"
 #include "cli/report/seed_text.h"
 #include "cli/report/text.h"
+#include "common/base/text.h"
 #include "common/codec/json_codec.h"
 
 namespace gpuemu::cli {
@@ -73,10 +74,10 @@ Counts counts_of(const Files& files) {
 std::string summary_of(const KernelCoverageReply& coverage, const Files& files) {
   const Counts counts = counts_of(files);
   return fmt::format(
-      "{}: {} of {} lines ran, {} of {} ways out of branches were taken, {} of {} blocks; {} cases "
-      "of {}{}, seed {}",
-      coverage.kernel, counts.lines, counts.lines_all, counts.ways, counts.ways_all,
-      coverage.blocks, coverage.blocks_total, coverage.cases, fmt::join(coverage.ops, ", "),
+      "{}: {} of {} ran, {} of {} ways out of branches were taken, {} of {}; {} of {}{}, seed {}",
+      coverage.kernel, counts.lines, counted(counts.lines_all, "line"), counts.ways,
+      counts.ways_all, coverage.blocks, counted(coverage.blocks_total, "block"),
+      counted(coverage.cases, "case"), fmt::join(coverage.ops, ", "),
       coverage.replayed > 0 ? fmt::format(" ({} of the corpus)", coverage.replayed) : "",
       coverage.seed);
 }

@@ -14,24 +14,24 @@ namespace {
 bool knows_spills(const ArtifactMetrics& metrics) { return metrics.source != ArtifactSource::Sass; }
 
 std::string numbers_of(const CompiledMetrics& one, bool with_spills) {
-  std::string text = fmt::format("{} registers", one.registers);
+  std::string text = counted(one.registers, "register");
   if (with_spills) {
-    text += fmt::format(", {} bytes spilled", one.spill_store_bytes + one.spill_load_bytes);
+    text += ", " + counted(one.spill_store_bytes + one.spill_load_bytes, "byte") + " spilled";
   }
   text += fmt::format(", {} stack, {} shared", one.stack_bytes, one.shared_bytes);
   if (one.occupancy) {
-    text += fmt::format(", occupancy {:.2f} at {} threads", one.occupancy->fraction,
-                        one.occupancy->threads);
+    text += fmt::format(", occupancy {:.2f} at {}", one.occupancy->fraction,
+                        counted(one.occupancy->threads, "thread"));
   }
-  if (one.sass_instructions > 0) text += fmt::format(", {} instructions", one.sass_instructions);
+  if (one.sass_instructions > 0) text += ", " + counted(one.sass_instructions, "instruction");
   return text;
 }
 
 std::string numbers_of(const ArtifactMetrics& metrics) {
-  if (!metrics.ptx) return fmt::format("{} instructions", metrics.instruction_count);
-  return fmt::format("{} PTX instructions, {} virtual registers, {} loops, {} shared",
-                     metrics.ptx->instructions, metrics.register_count, metrics.ptx->loops,
-                     metrics.ptx->shared_bytes);
+  if (!metrics.ptx) return counted(metrics.instruction_count, "instruction");
+  return fmt::format("{}, {}, {}, {} shared", counted(metrics.ptx->instructions, "PTX instruction"),
+                     counted(metrics.register_count, "virtual register"),
+                     counted(metrics.ptx->loops, "loop"), metrics.ptx->shared_bytes);
 }
 
 std::string list_of(const Counts& counts) {

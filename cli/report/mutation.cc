@@ -40,19 +40,21 @@ void print_mutation(const MutationReportReply& report, bool all, std::ostream& o
   for (const MutantReport& mutant : report.mutants) {
     if (all || mutant.status == MutantStatus::Survived) print_mutant(mutant, out);
   }
-  out << fmt::format("{} {} (seed: {}): {} of {} mutants, {} cases each: {} killed, {} survived",
+  out << fmt::format("{} {} (seed: {}): {} of {}, {} each: {} killed, {} survived",
                      one_line(report.op_name), name_of(report.dtype), report.seed, report.total,
-                     report.found, report.cases, report.killed, report.survived);
+                     counted(report.found, "mutant"), counted(report.cases, "case"), report.killed,
+                     report.survived);
   if (report.equivalent > 0) out << fmt::format(", {} probably equivalent", report.equivalent);
   if (report.invalid > 0) out << fmt::format(", {} invalid", report.invalid);
   if (report.not_run > 0) out << fmt::format(", {} not run", report.not_run);
   out << '\n';
   if (report.score && report.not_run > 0) {
     out << fmt::format(
-        "no mutation score: {} of {} mutants were not run; of the {} that were judged {:.1f} % "
+        "no mutation score: {} of {} {} not run; of the {} that were judged {:.1f} % "
         "were "
         "killed\n",
-        report.not_run, report.total, report.killed + report.survived, 100 * *report.score);
+        report.not_run, counted(report.total, "mutant"), report.not_run == 1 ? "was" : "were",
+        report.killed + report.survived, 100 * *report.score);
   } else if (report.score) {
     out << fmt::format("mutation score {:.1f} %\n", 100 * *report.score);
   } else {

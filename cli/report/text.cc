@@ -46,16 +46,16 @@ void print_basis(const OpTestReport& op, std::ostream& out) {
 /// Prints settings in which passing cases fail, each with its first case.
 void print_fragile(const OpTestReport& op, std::ostream& out) {
   if (op.fragile_checked > 0 && op.fragile.empty()) {
-    out << fmt::format("    fragile: none of {} passing cases\n", op.fragile_checked);
+    out << fmt::format("    fragile: none of {}\n", counted(op.fragile_checked, "passing case"));
   }
   std::string last;
   for (const FragileCase& one : op.fragile) {
     if (one.setting == last) continue;
     last = one.setting;
     const auto cases = std::ranges::count(op.fragile, last, &FragileCase::setting);
-    out << fmt::format("    fragile: with {} {} of {} passing cases {}, the first is {}: {}", last,
-                       cases, op.fragile_checked, cases == 1 ? "is wrong" : "are wrong", one.seed,
-                       one_line(one.message));
+    out << fmt::format("    fragile: with {} {} of {} {}, the first is {}: {}", last, cases,
+                       counted(op.fragile_checked, "passing case"),
+                       cases == 1 ? "is wrong" : "are wrong", one.seed, one_line(one.message));
     if (one.divergence) {
       const ExplainedStep& step = *one.divergence;
       out << one_line(fmt::format("; it begins with {} at {}", step.instruction,
@@ -68,8 +68,8 @@ void print_fragile(const OpTestReport& op, std::ostream& out) {
 
 /// Returns "[FAIL] NAME (seed: S): 59 of 64 float32 cases", without the end of the line.
 std::string fail_line(const OpTestReport& op) {
-  return fmt::format("[FAIL] {} (seed: {}): {} of {} {} cases", op.op_name,
-                     op.failures.front().seed, op.failed, op.cases, name_of(op.dtype));
+  return fmt::format("[FAIL] {} (seed: {}): {} of {}", op.op_name, op.failures.front().seed,
+                     op.failed, counted(op.cases, fmt::format("{} case", name_of(op.dtype))));
 }
 
 /// Returns the finding of the first failing case, for the end of that line.
@@ -117,8 +117,8 @@ void print_op(const OpTestReport& op, const ReportStyle& style, std::ostream& ou
     const std::string closeness = op.unjudged       ? "no reference yet: values are not judged"
                                   : op.no_reference ? "no reference"
                                                     : error_use_text(op.bound_ratio_max);
-    out << fmt::format("[PASS] {} {} {} cases, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
-                       op.cases, closeness, op.cases_per_second);
+    out << fmt::format("[PASS] {} {} {}, {}, {:.0f} cases/s\n", op.op_name, name_of(op.dtype),
+                       counted(op.cases, "case"), closeness, op.cases_per_second);
     out << warnings_text(op.warned, op.cases, op.warnings);
     if (!style.compact) print_basis(op, out);
     if (op.evidence && !style.compact) out << evidence_line(*op.evidence);
@@ -150,8 +150,8 @@ std::string evidence_summary(const std::vector<const Evidence*>& proofs) {
     if (evidence->telling == 0) ++without;
   }
   if (proofs.empty()) return "";
-  std::string text = fmt::format(
-      "evidence: {} of {} passing cases would have caught a trivial kernel", telling, judged);
+  std::string text = fmt::format("evidence: {} of {} would have caught a trivial kernel", telling,
+                                 counted(judged, "passing case"));
   if (without > 0) {
     text += fmt::format("; {} {} without any", without, without == 1 ? "op is" : "ops are");
   }
@@ -160,10 +160,10 @@ std::string evidence_summary(const std::vector<const Evidence*>& proofs) {
 
 std::string search_line(const SearchReport& search) {
   return fmt::format(
-      "    coverage: {} of {} blocks, {} of {} edges; {} cases reached something new, corpus "
+      "    coverage: {} of {} blocks, {} of {} edges; {} reached something new, corpus "
       "{}{}\n",
-      search.blocks, search.blocks_total, search.edges, search.edges_total, search.grown,
-      search.corpus,
+      search.blocks, search.blocks_total, search.edges, search.edges_total,
+      counted(search.grown, "case"), search.corpus,
       search.replayed > 0 ? fmt::format(" ({} run again first)", search.replayed) : "");
 }
 
@@ -186,9 +186,9 @@ std::string sizes_text(const Evidence& evidence) {
 
 std::string evidence_text(const Evidence& evidence) {
   std::string text = fmt::format(
-      "{} of {} passing cases would have caught a kernel that writes zeros, copies its input or "
+      "{} of {} would have caught a kernel that writes zeros, copies its input or "
       "writes row means",
-      evidence.telling, evidence.judged);
+      evidence.telling, counted(evidence.judged, "passing case"));
   std::string through;
   for (const auto& [name, cases] : evidence.trivial) {
     through += fmt::format("{}{} {}", through.empty() ? " (accepted: " : ", ", name, cases);
@@ -196,10 +196,11 @@ std::string evidence_text(const Evidence& evidence) {
   if (!through.empty()) text += through + ")";
   if (evidence.exact > 0) text += fmt::format("; {} allow no error", evidence.exact);
   if (evidence.telling == 0) {
-    text = fmt::format(
-        "none: each of the {} passing cases would accept a trivial output too{}; see "
-        "docs/guides/evidence.md",
-        evidence.judged, through.empty() ? "" : through + ")");
+    text = fmt::format("none: {} would accept a trivial output too{}; see docs/guides/evidence.md",
+                       evidence.judged == 1
+                           ? "the only passing case"
+                           : fmt::format("each of the {} passing cases", evidence.judged),
+                       through.empty() ? "" : through + ")");
   } else if (evidence.failure_limit && *evidence.failure_limit <= kTellingLimitMax) {
     text += fmt::format("; 95 % confidence that under {:.3g} % of cases like these{} fail",
                         100 * *evidence.failure_limit, sizes_text(evidence));
@@ -282,8 +283,8 @@ void print_test_report(const TestReportReply& report, const ReportStyle& style, 
   }
   if (style.compact) out << summed_up(report);
   const double seconds = static_cast<double>(report.duration_ms) / 1000;
-  out << fmt::format("{}; {} cases in {:.2f} s", counts_text(good, bad, skipped, broken, unjudged),
-                     report.total, seconds);
+  out << fmt::format("{}; {} in {:.2f} s", counts_text(good, bad, skipped, broken, unjudged),
+                     counted(report.total, "case"), seconds);
   if (report.total > 0 && seconds > 0) {
     out << fmt::format(" ({:.0f} cases/s)", static_cast<double>(report.total) / seconds);
   }
@@ -308,8 +309,9 @@ std::string warnings_text(uint64_t warned, uint64_t cases,
                           const std::vector<ValidationResult>& warnings) {
   if (warnings.empty()) return "";
   const ValidationResult& first = warnings.front();
-  std::string text = fmt::format("    warning: {} of {} cases, the first is {}: {}", warned, cases,
-                                 first.seed, one_line(first.warnings.front().message));
+  std::string text =
+      fmt::format("    warning: {} of {}, the first is {}: {}", warned, counted(cases, "case"),
+                  first.seed, one_line(first.warnings.front().message));
   for (const ValidationFailure& warning : first.warnings) {
     if (warning.diagnosis) text += "; " + one_line(warning.diagnosis->note);
   }
@@ -359,17 +361,18 @@ void print_case(const ValidationResult& result, std::ostream& out, const ReportS
       !result.failures.empty() && result.error_stats && result.error_stats->num_exceeding == 0;
   if (!result.error_stats || says_nothing) return;
   const ErrorStats& stats = *result.error_stats;
+  const char* exceed = stats.count == 1 ? "exceeds" : "exceed";
   if (!std::isfinite(stats.max_abs)) {
-    out << fmt::format("  errors: {} of {} elements exceed, the largest is not finite\n",
-                       stats.num_exceeding, stats.count);
+    out << fmt::format("  errors: {} of {} {}, the largest is not finite\n", stats.num_exceeding,
+                       counted(stats.count, "element"), exceed);
     return;
   }
   out << fmt::format(
-      "  errors: {} of {} elements exceed; absolute max {:.3e} mean {:.3e} p99 {:.3e}; relative "
+      "  errors: {} of {} {}; absolute max {:.3e} mean {:.3e} p99 {:.3e}; relative "
       "max "
       "{:.3e}; ulp max {}, signed mean {:+.2f}\n",
-      stats.num_exceeding, stats.count, stats.max_abs, stats.mean_abs, stats.p99_abs, stats.max_rel,
-      stats.max_ulp, stats.mean_signed_ulp);
+      stats.num_exceeding, counted(stats.count, "element"), exceed, stats.max_abs, stats.mean_abs,
+      stats.p99_abs, stats.max_rel, stats.max_ulp, stats.mean_signed_ulp);
 }
 
 void print_inputs(const NamedTensors& inputs, std::ostream& out) {

@@ -68,6 +68,20 @@ TEST(ProofLine, SaysWhatPassingProvesWithoutTheWordsOfFailures) {
   EXPECT_FALSE(RE2::PartialMatch(evidence_line(evidence), "FAIL|failed|confidence"));
 }
 
+TEST(TestReport, CountsOneCaseInTheSingular) {
+  TestReportReply report;
+  report.ops = {op_report("gelu", 0), op_report("relu", 1)};
+  for (OpTestReport& op : report.ops) op.cases = 1;
+  report.ops[0].evidence = Evidence{.judged = 1, .telling = 1};
+  report.total = 1;
+  const Printed printed = print(report);
+  EXPECT_TRUE(RE2::PartialMatch(printed.out, "PASS. gelu float32 1 case, ")) << printed.out;
+  EXPECT_TRUE(RE2::PartialMatch(printed.out, "1 of 1 passing case would")) << printed.out;
+  EXPECT_TRUE(RE2::PartialMatch(printed.out, ": 1 of 1 float32 case; ")) << printed.out;
+  EXPECT_TRUE(RE2::PartialMatch(printed.out, "; 1 case in ")) << printed.out;
+  EXPECT_FALSE(RE2::PartialMatch(printed.out, R"(\b1 (\w+ )?cases)")) << printed.out;
+}
+
 TEST(TestReport, TheProofFollowsTheLineOfItsOp) {
   TestReportReply report;
   report.ops = {op_report("gelu", 0), op_report("relu", 2)};

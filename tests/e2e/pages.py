@@ -23,7 +23,7 @@ VARIES = [
     (re.compile(r"\(\d+ cases/s\)"), "(N cases/s)"),
     (re.compile(r"\b\d+ cases/s"), "N cases/s"),
     (re.compile(r"\bin \d+\.\d\d s"), "in N s"),
-    (re.compile(r"\b\d+ of (\d+ \w+ cases)"), r"N of \1"),
+    (re.compile(r"\b\d+ of (\d+ \w+ cases?)"), r"N of \1"),
     (re.compile(r"minimized in \d+ trials?"), "minimized in N trials"),
     (re.compile(r"^case \d+ of"), "case N of"),
     (re.compile(r"largest error \S+ of"), "largest error N of"),

@@ -341,7 +341,7 @@ def test_a_regression_is_found_and_named(new_home):
     home = project(new_home)
     assert home.run("test", "--cases", 3, "--seed", 1).returncode == 0
     saved = home.run("baseline", "save", "main", "--file", "main.json")
-    assert saved.returncode == 0 and "stored 3 results and 1 kernels as baseline main and in main.json" in saved.stdout
+    assert saved.returncode == 0 and "stored 3 results and 1 kernel as baseline main and in main.json" in saved.stdout
     assert home.run("diff", "--baseline", "main").returncode == 0
     (home.project / "scale.ptx").write_text(WIDE)
     for arguments in (("--baseline", "main"), ("--file", "main.json")):
@@ -363,7 +363,7 @@ def test_baselines_are_listed_shown_and_forgotten(new_home):
     home = project(new_home)
     assert home.run("baseline", "list").stdout.startswith("no baselines")
     assert home.run("baseline", "v1").returncode == 0  # As existing tools save.
-    assert home.run("baseline", "list").stdout == "v1: 0 results, 1 kernels\n"
+    assert home.run("baseline", "list").stdout == "v1: 0 results, 1 kernel\n"
     assert "kernel scale: " in home.run("baseline", "show", "v1").stdout
     shown = json.loads(home.run("baseline", "show", "v1", "--format", "json").stdout)
     assert (shown["type"], shown["schema_version"], shown["tag"]) == ("Baseline", 1, "v1")
@@ -422,7 +422,7 @@ def test_linted_files_join_the_baseline_of_a_project_with_kernels_when_asked_for
     (home.project / "other.ptx").write_text(PTX.replace("scale(", "other("))
     assert home.run("lint", "other.ptx").returncode == 0
     run = home.run("baseline", "save", "main")
-    assert run.returncode == 0 and "and 1 kernels as baseline main" in run.stdout, run.stdout + run.stderr
+    assert run.returncode == 0 and "and 1 kernel as baseline main" in run.stdout, run.stdout + run.stderr
     assert "not in it: 1 kernel of other files that were linted (other); `gpuemu baseline save main --linted` keeps them too" in run.stdout
     run = home.run("baseline", "save", "main", "--linted")
     assert run.returncode == 0 and "and 2 kernels as baseline main" in run.stdout and "not in it" not in run.stdout, run.stdout

@@ -186,7 +186,7 @@ def test_what_belongs_to_no_project_is_claimed_by_the_one_whose_ops_it_is_of(new
     assert run.stderr.startswith(f"note: {CASES} results and {CASES} failures of theirs were stored before"), run.stderr
     assert "note" not in home.run("failures").stderr
     counted = home.run("storage", "claim", "--dry-run")
-    assert f"would take: {CASES} results, {CASES} failures, 1 baselines" in counted.stdout, counted
+    assert f"would take: {CASES} results, {CASES} failures, 1 baseline" in counted.stdout, counted
     assert failures(home) == []
     assert home.run("storage", "claim", "--op", "nobody").returncode == 0 and failures(home) == []
     assert home.run("storage", "claim").stdout.startswith("taken")
