@@ -1,5 +1,6 @@
 // What the report of a run says about its ops beside their verdicts.
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -30,8 +31,7 @@ void CiTests::tell_idle(CiUnit& unit, const std::string& variant) {
   unit.notes.push_back(idle_text(unit, variant));
 }
 
-/// A budget adds cases to those after which a variant was said to be idle, in this run or in the
-/// one whose verdict was kept.
+/// A budget adds cases to those after which a variant was said to be idle.
 void CiTests::renew_idle(CiUnit& unit) {
   for (const std::string& variant : unit.op->kernels) {
     const auto said = std::ranges::find_if(unit.notes, [&](const std::string& note) {
@@ -46,12 +46,10 @@ void CiTests::renew_idle(CiUnit& unit) {
   }
 }
 
-/// Returns what a kept verdict repeats. What it says about its cases stays beside what this run
-/// says about its own.
+/// Returns what a kept verdict repeats.
 std::vector<std::string> CiTests::notes_of(const CiUnit& unit) {
   std::vector<std::string> notes = unit.notes;
-  const char* of = unit.report.cached ? "in the cases that were added, " : "";
-  for (const std::string& sentence : unit.variants.sentences()) notes.push_back(of + sentence);
+  std::ranges::copy(unit.variants.sentences(), std::back_inserter(notes));
   return notes;
 }
 

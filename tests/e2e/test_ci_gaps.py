@@ -108,23 +108,10 @@ def test_a_variant_that_shall_not_run_is_named(new_home):
         assert run.returncode == 0, run.stdout + run.stderr
         assert "note: op float32: variant slow ran in none of 6 cases: runtime.kernel_policy prefers another one" in run.stdout
         assert ("unchanged since they passed" in run.stdout) == is_again, run.stdout
-    # Cases that a budget adds are counted with those of the kept verdict, and those of a run without one.
-    for words in ([], ["--no-cache"]):
-        summary = summary_of(home.run("ci", "--budget", "3s", *words, "--format", "json"))
-        idle = [note for note in summary["notes"] if "variant slow" in note]
-        assert summary["ops"][0]["cases"] > 6
-        assert len(idle) == 1 and f"ran in none of {summary['ops'][0]['cases']} cases" in idle[0], summary["notes"]
-
-
-def test_what_measurements_chose_for_a_budgets_cases_stands_beside_the_kept_sentence(new_home):
-    home = new_home(variants(policy='kernel_policy = { auto_select = "best_performance" }\n'))
-    files = home.project / "gpuemu.toml"
-    files.write_text(files.read_text().replace('"wrong.ptx"', '"twice.ptx"'))
-    kept = [note for note in summary_of(home.run("ci", "--format", "json"))["notes"] if "best_performance chose" in note]
-    grown = summary_of(home.run("ci", "--budget", "3s", "--format", "json"))
-    notes = [note for note in grown["notes"] if "best_performance chose" in note]
-    assert grown["ops"][0]["cases"] > 6 and kept and set(kept) < set(notes)
-    assert all("in the cases that were added, best_performance chose" in note for note in set(notes) - set(kept)), notes
+    summary = summary_of(home.run("ci", "--budget", "3s", "--format", "json"))
+    idle = [note for note in summary["notes"] if "variant slow" in note]
+    assert summary["ops"][0]["cases"] > 6
+    assert len(idle) == 1 and f"ran in none of {summary['ops'][0]['cases']} cases" in idle[0], "the cases that a budget adds count"
 
 
 def test_a_variant_that_no_case_reaches_is_an_error_of_the_gate_and_a_warning_of_a_test(new_home):
