@@ -438,3 +438,18 @@ extern "C" __global__ void declared_hint(volatile int* data, int* hint, volatile
     y[1] = *static_cast<volatile int*>(hint) > 9;
   }
 }
+
+// A search ends at a bound that all lower, each with a hint of its own.
+// run: search_below_a_bound grid=4 block=32 args=buf:x:256,one:bound:4,zero:hint:16,zero:y:16
+extern "C" __global__ void search_below_a_bound(const int* x, int* bound, volatile int* hint, int* y) {
+  if (threadIdx.x != 0) return;
+  hint[blockIdx.x] = 1;
+  int at = blockIdx.x;
+  while (at < 64 && x[at] * 9 < *static_cast<volatile int*>(bound)) at += 4;
+  atomicMin(bound, 400 - blockIdx.x * 8);
+  hint[blockIdx.x] = 2;
+  atomicMin(bound, 396 - blockIdx.x * 8);
+  for (at = blockIdx.x; x[at] * 9 < *static_cast<volatile int*>(bound); ++at) {
+  }
+  y[blockIdx.x] = at < 0 || hint[(blockIdx.x + 1) % 4] > 9;
+}

@@ -123,8 +123,9 @@ class Loop {
     each([&](uint32_t i) { found = found || is_result(function_.body[i], reg); });
     return found;
   }
-  /// Returns whether the loop does nothing for others: a loop that takes work from a queue or
-  /// updates a value by compare-and-swap ends by an atomic too, and waits for nobody.
+  /// Returns whether the loop does nothing else. A loop that takes work from a queue or updates a
+  /// value by compare-and-swap ends by an atomic too, and waits for nobody; one that walks over
+  /// data may look at a bound that others lower.
   bool only_waits() const {
     uint32_t atomics = 0;
     bool works = false;
@@ -133,7 +134,8 @@ class Loop {
       const Opcode opcode = in.opcode;
       if (opcode == Opcode::Atom) ++atomics;
       works = works || opcode == Opcode::St || opcode == Opcode::Red || opcode == Opcode::Call ||
-              (opcode == Opcode::Atom && progresses(in));
+              (opcode == Opcode::Atom && progresses(in)) ||
+              (opcode == Opcode::Ld && in.operands.size() == 2 && varies(in.operands[1]));
     });
     return !works && atomics <= 1;
   }
@@ -157,18 +159,20 @@ class Loop {
   bool progresses(const Instruction& atomic) const {
     bool changes = false;
     for (size_t i = 2; i < atomic.operands.size(); ++i) {
-      each_register(atomic.operands[i], [&](uint32_t reg) { changes = changes || varies(reg); });
+      changes = changes || varies(atomic.operands[i]);
     }
     const bool steps =
         has_text(atomic, "add") || has_text(atomic, "inc") || has_text(atomic, "dec");
     return changes || (steps && !(has_text(atomic, "add") && is_zero(atomic.operands.back())));
   }
-  /// Returns whether the loop writes the register, other than by a mov of a number.
-  bool varies(uint32_t reg) const {
+  /// Returns whether the loop writes a register of the operand, other than by a mov of a number.
+  bool varies(const Operand& operand) const {
     bool found = false;
-    each([&](uint32_t i) {
-      const Instruction& in = function_.body[i];
-      found = found || (is_result(in, reg) && !moves_number(in));
+    each_register(operand, [&](uint32_t reg) {
+      each([&](uint32_t i) {
+        const Instruction& in = function_.body[i];
+        found = found || (is_result(in, reg) && !moves_number(in));
+      });
     });
     return found;
   }

@@ -88,6 +88,11 @@ TEST(AwaitedReads, AreNoneInALoopThatCountsWithoutAStore) {
                     "@%p bra W;"),
             Texts{"atom.add.u32"});
 }
+TEST(AwaitedReads, AreNoneInALoopOverDataThatLooksAtABound) {
+  EXPECT_EQ(awaited(".reg .b64 %at; W: ld.global.u32 %y, [%at]; add.u64 %at, %at, 4; "
+                    "ld.volatile.u32 %x, [%rd]; setp.lt.u32 %p, %y, %x; @%p bra W;"),
+            Texts{});
+}
 TEST(AwaitedReads, AreNoneInALoopThatUpdatesByCompareAndSwap) {
   EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd]; W: add.u32 %y, %x, 1; "
                     "atom.cas.b32 %y, [%rd], %x, %y; setp.ne.u32 %p, %x, %y; mov.u32 %x, %y; "
