@@ -143,7 +143,7 @@ TEST(RacePrograms, AWholeWordIsReadEvenWhereSeveralWarpsReadPartOfIt) {
       for (const char* space : {"", ".shared"}) {
         const auto all = findings_of(halves_then_words(space, lane_bytes), code);
         ASSERT_EQ(all.size(), 1u) << lane_bytes << space;
-        EXPECT_TRUE(all[0].starts_with("RaceShared x32")) << all[0];
+        EXPECT_TRUE(all[0].starts_with("race_shared x32")) << all[0];
       }
     }
   }

@@ -171,11 +171,8 @@ class Tiles : public testing::TestWithParam<size_t> {
     Taken taken;
     for (uint32_t seed = 0; seed < 40; ++seed) {
       Draw draw(seed);
-      // One in forty is as wide as a tile can be.
-      const uint32_t columns = seed == 0 ? kTileColumns : 8;
       for (const uint32_t depth : {4u, 8u, 16u, 32u}) {
-        const Product product(draw, format, depth, columns, values, halves);
-        compare(product, format, model, halves, taken);
+        compare(Product(draw, format, depth, 8, values, halves), format, model, halves, taken);
         if (testing::Test::HasFatalFailure()) return taken;
       }
     }
@@ -211,6 +208,17 @@ TEST_P(Tiles, RoundTheSumsOfHalvesLikeTheDefinition) {
       EXPECT_TRUE(values == Values::Equal || taken.vectors > taken.all / 8) << taken.vectors;
     }
   }
+}
+
+TEST_P(Tiles, HoldTheLargestProduct) {
+  Taken taken;
+  for (const Format& format : kFormats) {
+    const DotModel model = dot_model(90, format.type, DotUnit::Wgmma);
+    Draw draw(7);
+    const Product product(draw, format, kTileDepth, kTileColumns, Values::Moderate, false);
+    compare(product, format, model, false, taken);
+  }
+  EXPECT_EQ(taken.vectors, taken.all);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Tiles, testing::Range(size_t{0}, instruction_sets().size()),
