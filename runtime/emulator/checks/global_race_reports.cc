@@ -56,7 +56,7 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
   const std::string who = same_warp    ? "the same warp"
                           : same_block ? "another warp of the block"
                                        : fmt::format("block {} (in order)", other.block);
-  const ptx::Instruction* flag = instruction_at(program, seen.flag_site);
+  const ptx::Instruction* flag = instruction_at(program, flag_site(warp, step, seen, address));
   report_check(
       warp, step,
       {.kind = DeviceFindingKind::RaceGlobal,

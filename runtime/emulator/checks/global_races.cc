@@ -236,9 +236,17 @@ std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const T
   const bool may_be_announced = flags_ != nullptr && !touch.step.memory()->is_awaited;
   const auto found = may_be_announced ? flags_->announced(cells.at, self) : std::nullopt;
   if (!found || ordered(segment(found->data.segment), warp)) return std::nullopt;
-  return Seen{.segment = found->data.segment,
-              .site = cell_site(found->data.site),
-              .flag_site = cell_site(found->flag_site)};
+  return Seen{.segment = found->data.segment, .site = cell_site(found->data.site)};
+}
+
+uint32_t GlobalRaces::flag_site(Warp& warp, const Step& step, const Seen& seen, uint64_t address) {
+  const MemoryOperands* const operands = step.memory();
+  if (flags_ == nullptr || operands == nullptr || !operands->is_ordered) return 0;
+  for (uint64_t at = address & ~uint64_t{3}; at < address + operands->bytes; at += 4) {
+    const auto found = flags_->announced(at, warp.block->position.linear);
+    if (found && found->data.segment == seen.segment) return cell_site(found->flag_site);
+  }
+  return 0;
 }
 
 Evidence GlobalRaces::evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells,

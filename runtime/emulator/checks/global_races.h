@@ -88,8 +88,6 @@ class GlobalRaces {
     bool narrow = false;     ///< Atomic, but with a scope too narrow for these two blocks.
     bool read_only = false;  ///< Was read by ld.global.nc.
     uint32_t others = 0;     ///< Lanes of this warp; 0: the access was by another warp.
-    /// Where the flag was written that announced the access without a fence; 0: no flag did.
-    uint32_t flag_site = 0;
   };
   /// The access of one lane, or of several lanes to one word.
   struct Touch {
@@ -145,6 +143,10 @@ class GlobalRaces {
   /// load may miss, because no fence follows the store. A volatile store counts if a flag announced
   /// it.
   std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells);
+  /// Returns where the flag was written that announced the other access of the race to this
+  /// volatile load without a fence; 0 if no flag did. It is looked up for the report only, because
+  /// Seen is passed on for each word of each access.
+  uint32_t flag_site(Warp& warp, const Step& step, const Seen& seen, uint64_t address);
   /// Returns the evidence that would show that this race changes no result. `written` is the cell
   /// of the word's last write before the access.
   Evidence evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
