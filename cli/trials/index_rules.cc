@@ -112,11 +112,11 @@ void bound_columns(ProposedKernel& kernel, const Stored& stored) {
   }
 }
 
-/// Returns whether a statement adds to what is no index: "e += 32" in a loop only goes on.
+/// Returns whether some += adds to anything but an index: "e += 32" in a loop only goes on.
 bool adds_up(const std::string& body) {
   std::string text = body;
   RE2::GlobalReplace(&text, R"(\bfor\s*\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))", "for");
-  static const RE2 kAdds(R"(([\w.\])]+)\s*\+=)");
+  static const RE2 kAdds(R"(((?:[\w.\])]|->)+)\s*\+=)");
   re2::StringPiece rest(text);
   std::string target;
   while (RE2::FindAndConsume(&rest, kAdds, &target)) {

@@ -12,8 +12,8 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string counted(uint64_t count, std::string_view noun) {
-  const bool hisses = noun.ends_with('s') || noun.ends_with("ch");
-  const std::string_view ending = count == 1 ? "" : hisses ? "es" : "s";
+  const bool takes_es = noun.ends_with('s') || noun.ends_with("ch");
+  const std::string_view ending = count == 1 ? "" : takes_es ? "es" : "s";
   return fmt::format("{} {}{}", count, noun, ending);
 }
 

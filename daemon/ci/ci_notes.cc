@@ -31,7 +31,7 @@ void CiTests::tell_idle(CiUnit& unit, const std::string& variant) {
   unit.notes.push_back(idle_text(unit, variant));
 }
 
-/// A budget adds cases to those after which a variant was said to be idle.
+/// A variant may run in the cases that a budget adds, after a note called it idle.
 void CiTests::renew_idle(CiUnit& unit) {
   for (const std::string& variant : unit.op->kernels) {
     const auto said = std::ranges::find_if(unit.notes, [&](const std::string& note) {

@@ -48,7 +48,7 @@ def move_descriptors():
 
 
 def keep_lines(file, source):
-    """Tracebacks show lines of files that cannot be read."""
+    """Lets tracebacks show the lines of a file that cannot be read."""
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 

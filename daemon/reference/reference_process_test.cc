@@ -248,6 +248,8 @@ TEST_F(ReferenceTest, AHelperOfTheSameNameInAnotherFolderIsAnotherModule) {
 }
 
 TEST_F(ReferenceTest, AHelperKeepsItsStateBetweenCases) {
+  // A new one: the deleted helpers of other tests would end it between the two cases.
+  process_ = std::make_unique<ReferenceProcess>(ReferenceOptions{"/usr/bin/python3", "/"}, arena_);
   write_script("counter.py", "calls = 0\n");
   const std::string script =
       "import counter\ndef reference(x):\n  counter.calls += 1\n  return [counter.calls]\n";

@@ -55,6 +55,7 @@ bool has_a_flat_index(const OpConfig& op, const NamedTensors& inputs) {
     const Tensor& tensor = inputs.at(spec.name);
     const std::vector<double> values = values_of(tensor);
     const size_t row = tensor.shape.empty() ? 1 : static_cast<size_t>(tensor.shape.back());
+    if (row == 1 && values.size() > 1) return false;
     for (size_t i = 1; i < values.size(); ++i) {
       if (i % row != 0 && values[i] > values[i - 1]) return false;
     }

@@ -131,7 +131,8 @@ class Tape:
         return _At(self, where)
 
     def execute(self, wanted: Lazy | None = None) -> None:
-        """Computes all pending ops that a live tensor needs, unless `wanted` is computed: reading it raises no error of others."""
+        """Computes all pending ops that a live tensor needs. Does nothing if `wanted` is computed: reading it must not raise the error
+        of another op."""
         with LOCK:
             if not self.pending or (wanted is not None and wanted.call is None):
                 return

@@ -52,8 +52,8 @@ void note_undefined_shared(Warp& warp, const Step& step, uint32_t element, uint3
 /// Reports accesses that parameter space does not allow.
 void refuse_param(Warp& warp, const Step& step, const uint64_t* address);
 
-/// Notes those of `lanes` that read bytes of global memory which nothing wrote. All of the bytes
-/// are of allocations.
+/// Notes those of `lanes` that read bytes of global memory which nothing wrote. REQUIRES: each of
+/// `lanes` accesses bytes of an allocation.
 void note_unwritten_global(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                            Access access, uint32_t lanes);
 

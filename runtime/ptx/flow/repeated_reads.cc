@@ -328,7 +328,9 @@ class Writers {
 /// Returns the place with additions of numbers, as compilers split addresses, in its offset.
 auto whole_place(const Writers& writers, const Instruction& in) {
   Operand base = in.operands[1].elements.at(0);
-  int64_t offset = in.operands[1].offset + base.offset;
+  // Unsigned, because addresses wrap around.
+  uint64_t offset =
+      static_cast<uint64_t>(in.operands[1].offset) + static_cast<uint64_t>(base.offset);
   for (int left = kAdditionsMax; left > 0 && base.kind == Operand::Kind::Register; --left) {
     const Instruction* const made = writers.of(base.reg);
     const bool adds =
@@ -336,7 +338,7 @@ auto whole_place(const Writers& writers, const Instruction& in) {
         made->operands.size() == 3 && made->operands[1].kind == Operand::Kind::Register &&
         made->operands[1].reg != base.reg && made->operands[2].kind == Operand::Kind::Integer;
     if (!adds) break;
-    offset += static_cast<int64_t>(made->operands[2].bits);
+    offset += made->operands[2].bits;
     base = made->operands[1];
   }
   return std::tuple(base.kind, base.reg, base.name, offset);
