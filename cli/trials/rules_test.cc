@@ -183,6 +183,8 @@ TEST(DescribeRowPointers, TakesTheStepOfALoopForNoSum) {
   for (const char* loop : {"for (int e = first; e < last; e += 1) sum += value[e];",
                            "for (int e = first; e < last; ++e) y[row] += value[e];",
                            "for (int e = first; e < last; ++e) both.x += value[e];",
+                           "for (int e = first; e < last; ++e) both->x += value[e];"
+                           " y[threadIdx.x] = both->x;",
                            "int e = first; while (e < last) { sum += value[e]; e += 32; }"}) {
     ProposedKernel kernel = csr_of(loop);
     EXPECT_TRUE(describe_row_pointers(kernel)) << loop;

@@ -342,16 +342,16 @@ TEST_F(Relate, OutputsThatIgnoreTheInputsAreFound) {
 }
 
 TEST_F(Relate, RowPointersThatSelectNothingSayNothing) {
-  const auto pointers = [this](const char* range) {
+  const auto pointers = [this](const char* range, const char* shape) {
     load(fmt::format(R"([[ops]]
 name = "op"
 kernel = "k"
-inputs = [{{ name = "begin", shape = ["rows + 1"], dtype = "int32", range = {}, sorted = true }},
+inputs = [{{ name = "begin", shape = {}, dtype = "int32", range = {}, sorted = true }},
           {{ name = "x", shape = ["n"] }}]
 outputs = [{{ name = "y", shape = ["rows"] }}]
 dims = {{ rows = [1, 64], n = [1, 64] }}
 )",
-                     range),
+                     shape, range),
          {{"rows", 20}, {"n", 32}});
   };
   const Kernel sums_rows = [](const DerivedCase& derived, std::map<std::string, Floats>& t) {
@@ -364,11 +364,15 @@ dims = {{ rows = [1, 64], n = [1, 64] }}
       }
     }
   };
-  pointers("[7, 7]");
+  pointers("[7, 7]", R"(["rows + 1"])");
   EXPECT_FALSE(check(spec_of(InvariantKind::ReadsInputs), sums_rows).checked);
-  pointers("[0, 32]");
+  pointers("[0, 32]", R"(["rows + 1"])");
   expect_holds(spec_of(InvariantKind::ReadsInputs), sums_rows);
-  found(spec_of(InvariantKind::ReadsInputs), elementwise([](float) { return 0.0f; }));
+  const Kernel zeros = elementwise([](float) { return 0.0f; });
+  found(spec_of(InvariantKind::ReadsInputs), zeros);
+  // Rows of one element are sorted whatever they hold, so they are no row pointers.
+  pointers("[7, 7]", R"(["rows + 1", 1])");
+  found(spec_of(InvariantKind::ReadsInputs), zeros);
 }
 
 TEST_F(Relate, ValuesStayInTheRangeOfTheInput) {
