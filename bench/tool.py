@@ -76,7 +76,7 @@ class Used(typing.NamedTuple):
     program: str
     parent: int
     own: float
-    reaped: float  # Of its children that ended.
+    reaped: float  # The processor time of its children that have ended.
 
 
 def used_by(process):

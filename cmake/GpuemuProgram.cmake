@@ -8,7 +8,7 @@ function(gpuemu_program name)
   target_compile_definitions(${entry} PRIVATE GPUEMU_MAIN=${entry})
   target_link_libraries(${entry} PRIVATE ${ARG_DEPS} ${ARG_EXTERNAL} gpuemu::warnings)
   gpuemu_cold(${entry})
-  gpuemu_shareable(${entry})  # As the precompiled header.
+  gpuemu_shareable(${entry})  # The precompiled header has the same flags.
   gpuemu_precompile(${entry} cold)
   gpuemu_executable(${name} bin "  {\"${name}\", ${entry}}," "int ${entry}(int, char**);" ${entry} ${ARG_DEPS} ${ARG_EXTERNAL})
   get_property(left_out DIRECTORY PROPERTY EXCLUDE_FROM_ALL)

@@ -206,7 +206,8 @@ void tell(const SourceKernels& found, Session& session) {
   const auto write = [&](const std::string& kernels, const std::string& text) {
     session.err << fmt::format("note: {}: {}\n", kernels, text);
   };
-  std::vector<std::pair<std::string, std::string>> notes;  // A text, and the kernels that it is of.
+  // A text, and the kernels that it is about.
+  std::vector<std::pair<std::string, std::string>> notes;
   for (const ProposedKernel& kernel : found.kernels) {
     const std::string name = fmt::format("{} ({})", kernel.name, kernel.source);
     if (!kernel.guess.empty()) write(name, "a guess, because " + kernel.guess);

@@ -108,6 +108,18 @@ size_t find_word(std::string_view text, std::string_view word, size_t from) {
   return text.npos;
 }
 
+std::vector<Subscript> subscripts_of(std::string_view text, std::string_view name) {
+  std::vector<Subscript> all;
+  for (size_t at = find_word(text, name); at != text.npos; at = find_word(text, name, at + 1)) {
+    const size_t open = text.find_first_not_of(" \t\r\n", at + name.size());
+    if (open == text.npos || text[open] != '[') continue;
+    const size_t behind = behind_bracket(text, open);
+    if (behind == text.npos) continue;
+    all.push_back({std::string(text.substr(open + 1, behind - open - 2)), behind});
+  }
+  return all;
+}
+
 std::vector<std::string> template_before(std::string_view text, size_t at) {
   size_t begin = text.find_last_of(";}", at);
   begin = begin == text.npos ? 0 : begin + 1;

@@ -27,6 +27,13 @@ std::vector<std::string> template_before(std::string_view text, size_t at);
 std::string declared_name(std::string_view declaration);
 /// Returns the position of the whole word `word` at or after `from`; npos if there is none.
 size_t find_word(std::string_view text, std::string_view word, size_t from = 0);
+/// An element access `name[text]`.
+struct Subscript {
+  std::string text;
+  size_t behind = 0;  ///< The position after the closing bracket.
+};
+/// Returns the element accesses of the variable, in order.
+std::vector<Subscript> subscripts_of(std::string_view text, std::string_view name);
 
 /// Tracks the namespaces of a text from its beginning.
 class Scopes {

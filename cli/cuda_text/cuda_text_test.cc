@@ -221,6 +221,15 @@ TEST(CppText, NamesWhatADeclarationDeclares) {
   EXPECT_EQ(declared_name("int"), "");
 }
 
+TEST(SubscriptsOf, AreTheAccessesOfTheVariableAlone) {
+  const std::string text = "a [x[i] + 1] = xa[2] + f(a) + a[j]; a[open";
+  const auto found = subscripts_of(text, "a");
+  ASSERT_EQ(found.size(), 2);
+  EXPECT_EQ(found[0].text, "x[i] + 1");
+  EXPECT_EQ(text.substr(found[0].behind, 2), " =");
+  EXPECT_EQ(found[1].text, "j");
+}
+
 TEST(ScanLaunches, ResolvesVariablesOfTheFunctionInFront) {
   const auto launches = scan_launches(R"(
 void other() { dim3 grid(1); }

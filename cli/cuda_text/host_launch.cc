@@ -25,7 +25,7 @@ bool contains_functions(std::string_view text, size_t brace) {
 /// functions.
 size_t function_begin(std::string_view text, size_t at) {
   size_t begin = 0;
-  int depth = 0;  // Braces of the function that are open.
+  int depth = 0;  // The number of open braces of the function.
   for (size_t i = 0; i < at; ++i) {
     if (text[i] == '{') {
       if (depth == 0 && contains_functions(text, i)) {

@@ -74,7 +74,7 @@ std::vector<SourceMark> marks_of(const ValidationFailure& finding, const std::st
   return marks;
 }
 
-/// Returns the usual fix of a wrong value of which that is known; "" if nothing is.
+/// Returns the usual fix of a wrong value, by its diagnosis; "" if that is not known.
 std::string_view help_for(ExplainVerdict verdict) {
   switch (verdict) {
     case ExplainVerdict::Logic:

@@ -45,13 +45,8 @@ class IndexShapes {
   /// Returns the shape with the most axes that an index of the tensor shows; empty for none.
   Shape of(const std::string& tensor) const {
     Shape most;
-    for (size_t at = find_word(body_, tensor); at != std::string::npos;
-         at = find_word(body_, tensor, at + 1)) {
-      const size_t open = body_.find_first_not_of(" \t\r\n", at + tensor.size());
-      if (open == std::string::npos || body_[open] != '[') continue;
-      const size_t behind = behind_bracket(body_, open);
-      if (behind == std::string::npos) continue;
-      const auto index = parse_c(body_.substr(open + 1, behind - open - 2), known_);
+    for (const Subscript& subscript : subscripts_of(body_, tensor)) {
+      const auto index = parse_c(subscript.text, known_);
       const auto shape = index ? shape_of(with_locals(*index)) : std::nullopt;
       if (shape && shape->size() > most.size()) most = *shape;
     }

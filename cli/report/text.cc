@@ -356,7 +356,7 @@ void print_case(const ValidationResult& result, std::ostream& out, const ReportS
     }
     print_reasons(result, out);
   }
-  // Beside findings about anything else, the errors of float outputs that are right say nothing.
+  // If no float output is wrong, its errors say nothing about findings of other kinds.
   const bool says_nothing =
       !result.failures.empty() && result.error_stats && result.error_stats->num_exceeding == 0;
   if (!result.error_stats || says_nothing) return;

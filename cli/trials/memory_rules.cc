@@ -44,13 +44,7 @@ bool is_compacted(const std::string& body, const std::string& tensor, const std:
   std::set<std::string> places = computed_from(place, body);
   places.erase(tensor);
   bool is_found = false;
-  for (size_t at = find_word(body, tensor); at != std::string::npos;
-       at = find_word(body, tensor, at + 1)) {
-    const size_t open = body.find_first_not_of(" \t\r\n", at + tensor.size());
-    if (open == std::string::npos || body[open] != '[') continue;
-    const size_t behind = behind_bracket(body, open);
-    if (behind == std::string::npos) continue;
-    const std::string index = body.substr(open + 1, behind - open - 2);
+  for (const auto& [index, behind] : subscripts_of(body, tensor)) {
     re2::StringPiece after(body.data() + behind, body.size() - behind);
     std::string value;
     if (!RE2::Consume(&after, kStored, &value)) continue;

@@ -46,7 +46,7 @@ void CiTests::renew_idle(CiUnit& unit) {
   }
 }
 
-/// Returns what a kept verdict repeats.
+/// Returns the notes that a kept verdict repeats.
 std::vector<std::string> CiTests::notes_of(const CiUnit& unit) {
   std::vector<std::string> notes = unit.notes;
   std::ranges::copy(unit.variants.sentences(), std::back_inserter(notes));

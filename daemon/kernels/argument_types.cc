@@ -17,7 +17,7 @@ struct PointedType {
   size_t bytes;
   std::string_view dtype;
 };
-// As the demangler spells them. Pointers to bytes may point to anything.
+// Names as the demangler spells them. Pointers to bytes may point to anything.
 constexpr PointedType kPointed[] = {
     {"short", 2, "int16"},    {"unsigned short", 2, "uint16"},
     {"__half", 2, "float16"}, {"__nv_bfloat16", 2, "bfloat16"},

@@ -23,7 +23,7 @@ class Arena:
     grows."""
 
     def __init__(self):
-        self.first = None  # The descriptor of the first arena, which reference_process.py sets.
+        self.first = None  # The descriptor of the first arena; reference_process.py sets it.
         self.map, self.bytes, self.index, self.others = None, 0, 0, {}
 
     def choose(self, index):

@@ -34,9 +34,9 @@ def move_descriptors():
     text = int(os.path.basename(own))
     os.close(text)
     count = text - LEFT_FIRST
-    # Behind them lie a descriptor for the mapping of each arena, and two more while one is mapped anew.
+    # Each arena needs another descriptor for its mapping, and mapping one anew needs two more.
     first = min(MOVED_TO, resource.getrlimit(resource.RLIMIT_NOFILE)[0] - (2 * count + 1))
-    if first < text:  # The limit leaves no room: they stay.
+    if first < text:  # The limit leaves no room, so the descriptors stay.
         first = LEFT_FIRST
     for number in range(count):
         if first == LEFT_FIRST:

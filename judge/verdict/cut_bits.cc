@@ -12,11 +12,11 @@ namespace {
 
 /// Elements that are looked at, spread over the output.
 constexpr size_t kSampleMax = 4096;
-/// A few equal values say nothing: whatever happens to one happens to all of them.
+/// A few equal values say nothing, because all of them round the same way.
 constexpr size_t kDifferentMin = 32;
 /// Positions in the gap between two neighbours where the nearest one is clear.
 constexpr double kClear = 0.125, kHalf = 0.5;
-/// One element in so many may be off by something else.
+/// One element in this many may be off for another reason.
 constexpr size_t kOthersShare = 20;
 
 }  // namespace

@@ -20,7 +20,7 @@ def reference(x):
     time.sleep({seconds})
     return 2.0 * x
 """
-# As many on every machine: with a lane for everybody nothing waits.
+# The same number on every machine: with a lane for every client nothing waits.
 WORKERS = 2
 RUNTIME = f"[runtime]\nworkers = {WORKERS}\n"
 CLIENT_OP = '\n[[ops]]\nname = "double"\nreference = "ref_double.py"\ninput_names = ["x"]\n'

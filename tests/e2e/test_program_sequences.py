@@ -184,7 +184,7 @@ class Known:
                 one.backward(made)
 
 
-# Of each op: how it is written, its value, and the gradients of its operands.
+# For each op: a lazy call, its value, and the gradients of its operands.
 OPS = {
     "add": (lambda a, b: a + b, lambda a, b: a + b, lambda dy, y, a, b: (dy, dy)),
     "sub": (lambda a, b: a - b, lambda a, b: a - b, lambda dy, y, a, b: (dy, -dy)),

@@ -139,8 +139,8 @@ GPUEMU_DRIVER_API int cuMemFreeAsync(Address address, Stream stream) {
     const Place place = place_of(stream);
     if (place.code != CUDA_SUCCESS) return place.code;
     if (is_captured(place)) return capture_free(place, address, "cuMemFreeAsync");
-    // Which bytes a launch of another stream uses is known when it has ended. It may wait for this
-    // thread, so the wait has a limit; what comes later uses freed memory.
+    // A launch of another stream must end before it is known which bytes it used. The wait has a
+    // limit, because the launch may wait for this thread; its later accesses use freed memory.
     constexpr std::chrono::milliseconds kOthersMax{100};
     if (driver.races.compares_streams()) driver.races.wait_for_launches(kOthersMax);
     // Earlier work in the stream may still use the memory; later work must not.

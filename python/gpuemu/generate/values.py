@@ -219,7 +219,7 @@ def _choose_signs(case: dict[str, Any], tensor: dict[str, Any], made: Array) -> 
     if domain.lo >= 0 or domain.hi <= 0:
         return
     turn = (np.arange(made.size) // (int(tensor["shape"][-1]) if tensor["shape"] else 1) + int(case["iteration"])) % 4
-    # Of the least number there is no opposite.
+    # The least number has no opposite.
     lo, hi = int(domain.lo), min(int(domain.hi), int(np.iinfo(made.dtype).max))
     below = np.where(made > 0, -made, made)
     np.copyto(made, np.maximum(below, lo), where=turn == 1)

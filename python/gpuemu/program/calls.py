@@ -39,7 +39,7 @@ class Lazy:
         self.spec, self.place, self.held = spec, place, held
         self.call: Call | None = None
         self.form = form_of(spec)
-        self.epoch: Epoch | None = None  # That in which it is a leaf.
+        self.epoch: Epoch | None = None  # The epoch in which it is a leaf.
 
     @property
     def index(self) -> int:
@@ -82,10 +82,10 @@ class Op:
     def __init__(self, kind: str, attrs: dict[str, Any], token: int, rule: rules.Rule, inputs: Sequence[Spec], specs: list[Spec]) -> None:
         self.kind, self.attrs, self.token, self.rule, self.specs = kind, attrs, token, rule, specs
         self.outputs = [(one, form_of(one)) for one in specs]
-        self.floats = [one.dtype in FLOATS for one in specs]  # Which outputs can have a gradient.
+        self.floats = [one.dtype in FLOATS for one in specs]  # Whether each output can have a gradient.
         self.shapes = list(inputs) if "i" not in rule.needs and all(one.dtype in FLOATS for one in inputs) else None
         self.keeps_outputs = "o" in rule.needs
-        self.gradients: dict[Any, Any] = {}  # What the gradient wrote before, by the inputs that need one.
+        self.gradients: dict[Any, Any] = {}  # Calls that the gradient wrote before, by the inputs that need one.
 
 
 class Call:

@@ -76,7 +76,7 @@ class Tape:
     def __init__(self) -> None:
         self.numbers = itertools.count()
         self.pending: list[ref[Call]] = []  # In the order of writing.
-        self.epoch: Epoch  # Of the pending calls.
+        self.epoch: Epoch  # The epoch of the pending calls.
         # Pending values whose execution raised an error; each is then computed alone.
         self.failed: weakref.WeakSet[Lazy] = weakref.WeakSet()
         self.plans: OrderedDict[Any, Bound] = OrderedDict()
@@ -168,7 +168,7 @@ class Tape:
                 one = output()
                 if one is not None and one.call is not None:
                     found.append(one)
-            if len(found) > before:  # Even if it is done: then only values that need it were wanted.
+            if len(found) > before:  # Applies to computed outputs too: then only values that need it were wanted.
                 pending.append(each)
         self.pending = pending
         return found

@@ -37,7 +37,7 @@ class Allocations(DeviceCalls):
         self._pinned: dict[int, int] = {}  # Bytes by address.
         self._staging = Staging()
         self._spares = Spares()  # Guarded by _lock.
-        self._results: list[Results] = []  # Those of the last runs.
+        self._results: list[Results] = []  # The results of the last runs.
 
     def _stream(self, stream: Any) -> Stream:
         """Returns the stream for an argument `stream=`."""

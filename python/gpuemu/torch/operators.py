@@ -93,7 +93,7 @@ class Call:
         for cuda in self.read if self.plan.reads else ():
             driver().reads(self.op._schema.name, cuda)
         if self.plan.generator:
-            # Of the operators that take a generator, a GPU's randperm alone looks at its index.
+            # On a GPU, only randperm checks the device index of its generator.
             is_picky = self.plan.name.partition(".")[0] == "randperm"
             generators.position(self.generator(given, named), self.target if is_picky else None)
         with torch.no_grad(), generators.borrowed(self.target) if self.plan.seeded else contextlib.nullcontext():
