@@ -31,16 +31,24 @@ ninja -C build/$preset "${programs[@]}" >build/$preset-build.log 2>&1 || { grep 
 # ctest lists tests that were not built as NOT_BUILT, so each test program is run directly.
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0
-status=0
-for program in $(cd build/$preset && find . -name '*_test' -type f -perm -u+x | sort); do
-  name=$(basename "$program")
-  [ ${#tests[@]} = 0 ] || [[ " ${tests[*]} " == *" $name "* ]] || continue
-  log=build/$preset/$name.log
-  if timeout 1800 "build/$preset/$program" --gtest_brief=1 >"$log" 2>&1; then
+run_tests() { # PROGRAM: prints a line, or what it found
+  local name log
+  name=$(basename "$1"); log=build/$preset/$name.log
+  if timeout 1800 "build/$preset/$1" --gtest_brief=1 >"$log" 2>&1; then
     echo "ok: $name ($(grep -oE '^\[==========\] [0-9]+ tests' "$log" | tail -n 1 | grep -oE '[0-9]+') tests)"
-  else
-    status=1; echo "FAILED: $name"
-    grep -E -A 12 -m 3 'ERROR: |WARNING: ThreadSanitizer|runtime error|Failure' "$log" || tail -n 20 "$log"
+    return 0
   fi
-done
-exit $status
+  found=$(grep -E -A 12 -m 3 'ERROR: |WARNING: ThreadSanitizer|runtime error|Failure' "$log" || tail -n 20 "$log")
+  printf 'FAILED: %s\n%s\n' "$name" "$found"  # one write, so that lines of programs that end together stay apart
+  return 1
+}
+export -f run_tests
+export preset
+listed=()
+while read -r program; do
+  [ ${#tests[@]} = 0 ] || [[ " ${tests[*]} " == *" $(basename "$program") "* ]] || continue
+  listed+=("$program")
+done < <(cd build/$preset && find . -name '*_test' -type f -perm -u+x | sort)
+[ ${#listed[@]} != 0 ] || { echo "sanitize: build/$preset has no test program" >&2; exit 3; }
+# shellcheck disable=SC2016
+printf '%s\0' "${listed[@]}" | xargs -0 -n 1 -P "$(nproc)" bash -c 'run_tests "$0" || exit 1' || exit 1
