@@ -107,6 +107,7 @@ class Parser {
   }
 
   std::optional<Term> unary() {
+    if (depth_ > kExpressionDepthMax) return std::nullopt;
     ++depth_;
     skip();
     std::optional<Term> term;

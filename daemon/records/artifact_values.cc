@@ -164,7 +164,7 @@ std::string encode_artifact(const ArtifactMetrics& metrics) {
 }
 
 Result<ArtifactMetrics> decode_artifact(std::string_view bytes) {
-  const stored::Artifact* root = GPUEMU_TRY(root_of<stored::Artifact>(bytes));
+  const Record<stored::Artifact> root = GPUEMU_TRY(record_of<stored::Artifact>(bytes));
   stored::ArtifactT from;
   root->UnPackTo(&from);
   ArtifactMetrics metrics;

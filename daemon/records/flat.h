@@ -1,6 +1,9 @@
 // Private to this folder: functions that all readers and writers of FlatBuffers values share.
 #pragma once
 
+#include <cstring>
+#include <vector>
+
 #include <flatbuffers/flatbuffers.h>
 
 #include "common/base/result.h"
@@ -16,17 +19,44 @@ Result<Enum> enum_of(uint8_t number, Enum last) {
                static_cast<int>(last));
 }
 
-/// Returns the root table after the verifier has checked every offset in it.
+/// A stored record whose offsets were all checked, at an address that its fields are aligned for.
+/// Without a copy it refers to the bytes that it was made of.
 template <typename Table>
-Result<const Table*> root_of(std::string_view bytes) {
-  const auto* data = reinterpret_cast<const uint8_t*>(bytes.data());
-  flatbuffers::Verifier verifier(data, bytes.size());
+class Record {
+ public:
+  explicit Record(std::string_view bytes) {
+    const char* data = bytes.data();
+    if (reinterpret_cast<uintptr_t>(data) % alignof(uint64_t) != 0) {
+      aligned_.resize((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
+      std::memcpy(aligned_.data(), data, bytes.size());
+      data = reinterpret_cast<const char*>(aligned_.data());
+    }
+    data_ = reinterpret_cast<const uint8_t*>(data);
+  }
+  Record(Record&&) noexcept = default;
+  Record& operator=(Record&&) noexcept = default;
+  Record(const Record&) = delete;
+  Record& operator=(const Record&) = delete;
+
+  const uint8_t* data() const { return data_; }
+  const Table* operator->() const { return flatbuffers::GetRoot<Table>(data_); }
+
+ private:
+  std::vector<uint64_t> aligned_;  // Moving a Record leaves these where they are.
+  const uint8_t* data_;
+};
+
+/// Reads a record; Corruption if one of its offsets is wrong. `bytes` must outlive it.
+template <typename Table>
+Result<Record<Table>> record_of(std::string_view bytes) {
+  Record<Table> record(bytes);
+  flatbuffers::Verifier verifier(record.data(), bytes.size());
   if (bytes.size() < sizeof(flatbuffers::uoffset_t) || !verifier.VerifyBuffer<Table>(nullptr)) {
     return error(ErrorCode::Corruption,
                  "a stored record of {} bytes is damaged; delete the database folder to start anew",
                  bytes.size());
   }
-  return flatbuffers::GetRoot<Table>(data);
+  return record;
 }
 
 template <typename Table>

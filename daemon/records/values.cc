@@ -214,7 +214,7 @@ std::string encode_result(const ValidationResult& result, uint64_t stamp, uint64
 }
 
 Result<StoredResult> decode_result(std::string_view bytes) {
-  const stored::Result* root = GPUEMU_TRY(root_of<stored::Result>(bytes));
+  const Record<stored::Result> root = GPUEMU_TRY(record_of<stored::Result>(bytes));
   stored::ResultT from;
   root->UnPackTo(&from);
   StoredResult to{from.stamp, {}, from.inputs};
@@ -235,12 +235,12 @@ Result<StoredResult> decode_result(std::string_view bytes) {
 }
 
 Result<uint64_t> stamp_of(std::string_view bytes) {
-  const stored::Result* root = GPUEMU_TRY(root_of<stored::Result>(bytes));
+  const Record<stored::Result> root = GPUEMU_TRY(record_of<stored::Result>(bytes));
   return root->stamp();
 }
 
 Result<bool> passed_of(std::string_view bytes) {
-  const stored::Result* root = GPUEMU_TRY(root_of<stored::Result>(bytes));
+  const Record<stored::Result> root = GPUEMU_TRY(record_of<stored::Result>(bytes));
   return root->passed();
 }
 
@@ -253,7 +253,7 @@ std::string encode_project(const StoredProject& project) {
 }
 
 Result<StoredProject> decode_project(std::string_view bytes) {
-  const stored::Project* root = GPUEMU_TRY(root_of<stored::Project>(bytes));
+  const Record<stored::Project> root = GPUEMU_TRY(record_of<stored::Project>(bytes));
   stored::ProjectT from;
   root->UnPackTo(&from);
   return StoredProject{.id = {}, .path = from.path, .name = from.name, .last_used = from.last_used};

@@ -91,7 +91,7 @@ TEST(Occupancy, IsWhatTheCalculatorOfCudaSays) {
         occupancy_of(compiled(row.arch, row.registers, row.shared), {row.threads, 0});
     ASSERT_TRUE(found) << found.error().message;
     EXPECT_EQ(found->blocks, row.blocks) << row.arch << " " << row.registers << " " << row.threads;
-    EXPECT_EQ(name_of(found->limiter), row.limiter)
+    EXPECT_STREQ(name_of(found->limiter), row.limiter)
         << row.arch << " " << row.registers << " " << row.threads;
   }
 }

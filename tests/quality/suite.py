@@ -124,7 +124,7 @@ class Installation:
         return self
 
     def __exit__(self, *_):
-        self.run("daemon", "stop")
+        self.run("daemon", "stop", "--now")  # A daemon that outlives its place would serve the next project in it.
         PLACES.give_back(self.place)
 
     def run(self, *args, timeout=3600):

@@ -76,7 +76,11 @@ const std::map<std::string, Kernel>& kernels() {
          c.y[0] = c.kept->emplace(address_of(c.a), c.y[0]).first->second;
          std::fill(c.y + 1, c.y + c.count, c.y[0] + 1);
        }},
-      {"crash", [](Call) { ::raise(SIGSEGV); }},
+      {"crash",
+       [](Call) {
+         ::signal(SIGSEGV, SIG_DFL);  // A sanitizer's handler would end the process otherwise.
+         ::raise(SIGSEGV);
+       }},
       {"hang",
        [](Call) {
          for (;;) ::pause();
