@@ -233,6 +233,26 @@ Status check_ptx(gpuemu_context& context, const OpKind& op, const KernelVariant&
   return check_instructions(op, variant);
 }
 
+/// A kernel as a variant of its op, not yet registered.
+struct Declared {
+  KernelVariant variant;
+  std::vector<AttributeField> fields;  ///< Those that the op does not have.
+};
+
+Result<Declared> declared_from(const OpKind& op, const gpuemu_kernel_declaration& from) {
+  const KernelDeclaration declared = GPUEMU_TRY(declaration_from(from));
+  std::string source;
+  Declared made{.variant = GPUEMU_TRY(variant_of(op, declared, source)),
+                .fields = GPUEMU_TRY(fields_of(declared.fields))};
+  AttributeSchema schema = op.schema;
+  schema.fields.insert(schema.fields.end(), made.fields.begin(), made.fields.end());
+  auto texts = GPUEMU_TRY(rules_of(op, schema, declared));
+  auto rules = std::make_shared<const CallbackRules>(from, std::move(texts), std::move(source));
+  made.variant.source = rules->source();
+  made.variant.rules = rules;
+  return made;
+}
+
 Result<gpuemu_kernel> register_kernel(gpuemu_context& context,
                                       const gpuemu_kernel_declaration& from) {
   const OpKind* const op = context.registry.numbered(from.op);
@@ -240,18 +260,10 @@ Result<gpuemu_kernel> register_kernel(gpuemu_context& context,
     return error(ErrorCode::NotFound,
                  "declaration.op is {}, expected the number of gpuemu_op_find()", from.op);
   }
-  const KernelDeclaration declared = GPUEMU_TRY(declaration_from(from));
-  std::string source;
-  KernelVariant variant = GPUEMU_TRY(variant_of(*op, declared, source));
-  std::vector<AttributeField> own = GPUEMU_TRY(fields_of(declared.fields));
-  AttributeSchema schema = op->schema;
-  schema.fields.insert(schema.fields.end(), own.begin(), own.end());
-  auto texts = GPUEMU_TRY(rules_of(*op, schema, declared));
-  auto rules = std::make_shared<const CallbackRules>(from, std::move(texts), std::move(source));
-  variant.source = rules->source();
-  variant.rules = rules;
-  const KernelVariant* const added =
-      GPUEMU_TRY(context.registry.add_variant(*op, std::move(variant), std::move(own)));
+  auto declared = declared_from(*op, from);
+  if (!declared) return declared.error().with_context(op->name + ", " + text_or_empty(from.name));
+  const KernelVariant* const added = GPUEMU_TRY(
+      context.registry.add_variant(*op, std::move(declared->variant), std::move(declared->fields)));
   if (const Status checked = check_ptx(context, *op, *added); !checked) {
     GPUEMU_TRY(context.registry.remove_variant(added));
     return checked.error();

@@ -185,7 +185,7 @@ def test_what_is_wrong_is_said(device, tmp_path):
         runtime.register_kernel("relu", "packets", SCALE, [LAUNCH])
     with pytest.raises(runtime.NotFoundError, match="no op 'abacus'"):
         runtime.register_kernel("abacus", "plain", SCALE, [LAUNCH])
-    with pytest.raises(runtime.InvalidArgumentError, match="launches\\[0\\].grid"):
+    with pytest.raises(runtime.InvalidArgumentError, match="relu, plain: launches\\[0\\].grid"):
         runtime.register_kernel("relu", "plain", SCALE, [runtime.Launch("scale", "x.size", 64, ["x"])])
     with pytest.raises(runtime.CompileError, match=r"broken.ptx:\d+:\d+"):
         runtime.register_kernel("relu", "broken", ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f( {\n", [LAUNCH])
@@ -212,6 +212,8 @@ def test_what_is_wrong_is_said(device, tmp_path):
 
 WRONG_ADAM = """extern "C" __global__ void adam(const float* p, const float* g, const float* m, const float* v, const float* s, float* p1,
     float* m1, float* v1, int n, float beta1, float beta2, float eps, float decay) {
+    with pytest.raises(runtime.InvalidArgumentError, match="relu, plain: supports"):
+        runtime.register_kernel("relu", "plain", SCALE, [LAUNCH], supports="x.cunt > 0")
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   m1[i] = beta1 * m[i] + (1 - beta1) * g[i];
@@ -226,6 +228,12 @@ RACY_SUM = """extern "C" __global__ void total(const float* x, float* y, int n) 
   __syncthreads();
   if (threadIdx.x < n) { LOCKED }
   __syncthreads();
+    # What an expression gives for a case is known only when the op is called.
+    for name, launch, workspace, match in (("nothing", runtime.Launch("scale_float32", "x.count - 2", 64, LAUNCH.args), 0, r"launches\[0\]: grid"),
+                                           ("less", LAUNCH, "0 - x.count", "workspace")):
+        with runtime.register_kernel("relu", name, SCALE, [launch], types=FLOAT32, workspace=workspace):
+            with pytest.raises(runtime.InvalidArgumentError, match=f"relu, {name}: {match}"):
+                relu(variant=name)
   if (threadIdx.x == 0) y[0] = sum;
 }"""
 NO_GUARD = """extern "C" __global__ void relu(const float* x, float* y, int n) {
