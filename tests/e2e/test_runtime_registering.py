@@ -100,6 +100,31 @@ def test_supports_passes_a_kernel_over_with_its_reason(device):
     assert seen[0].inputs["x"] == runtime.TensorSpec((2,), (1,), "float32") and set(seen[0].outputs) == {"y"} and seen[0].attrs == {}
 
 
+def test_a_kernel_for_newer_devices_is_passed_over(device):
+    with runtime.register_kernel("relu", "newer", SCALE, [LAUNCH], types=FLOAT32, priority=1, sm_min=90):
+        assert relu() == [0, 3]
+        with pytest.raises(runtime.UnsupportedError, match="the device is sm_80, it needs sm_90"):
+            relu(variant="newer")
+        with runtime.Device("emulator", arch="sm_90") as other, other:
+            assert relu() == [-2, 6]
+
+
+def test_a_kernel_gets_strided_tensors_only_where_it_declares_them(device):
+    source = """extern "C" __global__ void turn(const float* x, float* y, int n, int step) {
+      if (threadIdx.x < n) y[threadIdx.x] = -x[threadIdx.x * step];
+    }"""
+    launch = runtime.Launch("turn", 1, 32, ["x", "y", "i32:x.count", "i32:x.strides[0]"])
+    x, y = floats(1, 2, 3, 4, 5)[::2], runtime.empty(3)
+    for strided in (False, True):
+        with runtime.register_kernel("relu", "turning", source, [launch], types=FLOAT32, strided=strided):
+            if strided:
+                runtime.op_call("relu", [x], [y], variant="turning")
+                assert y.numpy().tolist() == [-1, -3, -5]
+            else:
+                with pytest.raises(runtime.UnsupportedError, match="'turning' does not compute this call: x .*contiguous"):
+                    runtime.op_call("relu", [x], [y], variant="turning")
+
+
 def test_a_kernel_has_attributes_of_its_own(device):
     launch = runtime.Launch("scale_float32", "cdiv(x.count, 64)", 64, ["x", "y", "i32:x.count", "f32:k"])
     with runtime.register_kernel("relu", "scaled", SCALE, [launch], types=FLOAT32, schema=[("k", "float32", 4.0)]):
@@ -187,6 +212,8 @@ def test_what_is_wrong_is_said(device, tmp_path):
         runtime.register_kernel("abacus", "plain", SCALE, [LAUNCH])
     with pytest.raises(runtime.InvalidArgumentError, match="relu, plain: launches\\[0\\].grid"):
         runtime.register_kernel("relu", "plain", SCALE, [runtime.Launch("scale", "x.size", 64, ["x"])])
+    with pytest.raises(runtime.InvalidArgumentError, match="relu, plain: supports"):
+        runtime.register_kernel("relu", "plain", SCALE, [LAUNCH], supports="x.cunt > 0")
     with pytest.raises(runtime.CompileError, match=r"broken.ptx:\d+:\d+"):
         runtime.register_kernel("relu", "broken", ".version 7.0\n.target sm_80\n.address_size 64\n.visible .entry f( {\n", [LAUNCH])
     with pytest.raises(runtime.NotFoundError, match="none.cu"):
@@ -201,6 +228,12 @@ def test_what_is_wrong_is_said(device, tmp_path):
     with runtime.register_kernel("relu", "short", SCALE, [short], types=FLOAT32) as made:
         with pytest.raises(runtime.InvalidArgumentError, match="launches\\[0\\] has 2 args, the entry scale_float32 takes 4"):
             made.compile(device)
+    # What an expression gives for a case is known only when the op is called.
+    for name, launch, workspace, match in (("nothing", runtime.Launch("scale_float32", "x.count - 2", 64, LAUNCH.args), 0, r"launches\[0\]: grid"),
+                                           ("less", LAUNCH, "0 - x.count", "workspace")):
+        with runtime.register_kernel("relu", name, SCALE, [launch], types=FLOAT32, workspace=workspace):
+            with pytest.raises(runtime.InvalidArgumentError, match=f"relu, {name}: {match}"):
+                relu(variant=name)
     with pytest.raises(TypeError):
         runtime.Launch("f", 1.5, 64, ["x"])
     with pytest.raises(runtime.InvalidArgumentError, match="grid has 4 sizes"):
@@ -212,8 +245,6 @@ def test_what_is_wrong_is_said(device, tmp_path):
 
 WRONG_ADAM = """extern "C" __global__ void adam(const float* p, const float* g, const float* m, const float* v, const float* s, float* p1,
     float* m1, float* v1, int n, float beta1, float beta2, float eps, float decay) {
-    with pytest.raises(runtime.InvalidArgumentError, match="relu, plain: supports"):
-        runtime.register_kernel("relu", "plain", SCALE, [LAUNCH], supports="x.cunt > 0")
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n) return;
   m1[i] = beta1 * m[i] + (1 - beta1) * g[i];
@@ -228,12 +259,6 @@ RACY_SUM = """extern "C" __global__ void total(const float* x, float* y, int n) 
   __syncthreads();
   if (threadIdx.x < n) { LOCKED }
   __syncthreads();
-    # What an expression gives for a case is known only when the op is called.
-    for name, launch, workspace, match in (("nothing", runtime.Launch("scale_float32", "x.count - 2", 64, LAUNCH.args), 0, r"launches\[0\]: grid"),
-                                           ("less", LAUNCH, "0 - x.count", "workspace")):
-        with runtime.register_kernel("relu", name, SCALE, [launch], types=FLOAT32, workspace=workspace):
-            with pytest.raises(runtime.InvalidArgumentError, match=f"relu, {name}: {match}"):
-                relu(variant=name)
   if (threadIdx.x == 0) y[0] = sum;
 }"""
 NO_GUARD = """extern "C" __global__ void relu(const float* x, float* y, int n) {

@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+from gpuemu.runtime import errors
 from test_runtime import device, gpuemu, runtime  # noqa: F401
 
 CODE = 'extern "C" __global__ void k(const float* x, float* y, int n, float a) { int i = threadIdx.x; if (i < n) y[i] = x[i] * a; }'
@@ -123,3 +124,10 @@ def test_content_with_nothing_but_dlpack_is_copied(device):
 
 def test_a_lost_device_has_the_code_of_the_c_interface():
     assert gpuemu.DeviceLostError("gone").code == "Unavailable"
+
+
+def test_a_kernel_out_of_time_is_a_timeout_and_other_faults_are_not():
+    late, outside = (gpuemu.device.Place(kind=kind, message="it ran on and on") for kind in ("timeout", "out_of_bounds"))
+    error = errors.of_faults([late, outside])
+    assert isinstance(error, runtime.DeviceTimeoutError) and isinstance(error, TimeoutError) and error.code == "Timeout" and "it ran on" in str(error)
+    assert isinstance(errors.of_faults([outside, late]), gpuemu.KernelError)
