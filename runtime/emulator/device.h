@@ -63,6 +63,9 @@ class Emulator final : public Device, public SparseMemory {
   /// global memory, whose records provide it.
   Result<LaunchReport> launch_now(ModuleId module, const LaunchConfig& config,
                                   TouchedMemory* touched = nullptr);
+  /// Does the same for a launch that was checked when it was issued.
+  Result<LaunchReport> launch_checked(ModuleId module, const EntryInfo& entry,
+                                      const LaunchConfig& config, TouchedMemory* touched = nullptr);
   Status upload_now(uint64_t address, std::span<const std::byte> from);
   Status download_now(std::span<std::byte> to, uint64_t address);
   Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
@@ -92,6 +95,9 @@ class Emulator final : public Device, public SparseMemory {
     Suspicion* suspicion = nullptr;    ///< Collects what a review needs.
     RedundancyReview* look = nullptr;  ///< The review that this execution belongs to.
   };
+  /// Executes a launch that was checked. The caller holds running_.
+  Result<LaunchReport> execute(ModuleId module, const EntryInfo& entry, const LaunchConfig& config,
+                               TouchedMemory* touched);
   Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
                            const Purpose& purpose);
   /// Returns whether the launch's races can be reviewed, which is so for modules made by Triton.

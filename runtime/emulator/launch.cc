@@ -93,9 +93,9 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   const Accesses kind = accesses_of(checks_of(config));
   const uint64_t threads = uint64_t{config.block.x} * config.block.y * config.block.z;
   const uint64_t blocks = uint64_t{config.grid.x} * config.grid.y * config.grid.z;
+  if (wanted == MachineCode::Never || entry.compiled[kind].tried) return;
   entry.warps += blocks * ((threads + kLanes - 1) / kLanes);
-  const bool worth = wanted == MachineCode::Always || entry.warps >= kWarpsBeforeCompiling;
-  if (wanted == MachineCode::Never || !worth || entry.compiled[kind].tried) return;
+  if (wanted != MachineCode::Always && entry.warps < kWarpsBeforeCompiling) return;
   if (!runs_compiled_code()) return;
   for (Code& code : program.functions) {
     if (&code == &entry || (!code.source->is_entry && !code.compiled[kind].tried)) {
@@ -141,10 +141,22 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
                                           TouchedMemory* touched) {
   const std::lock_guard running(running_);
   GPUEMU_TRY(ready());
-  Program* loaded = GPUEMU_TRY(program(module));
   const EntryInfo& entry = *GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
   GPUEMU_TRY(check_registers(module, entry, config));
+  return execute(module, entry, config, touched);
+}
+
+Result<LaunchReport> Emulator::launch_checked(ModuleId module, const EntryInfo& entry,
+                                              const LaunchConfig& config, TouchedMemory* touched) {
+  const std::lock_guard running(running_);
+  GPUEMU_TRY(ready());
+  return execute(module, entry, config, touched);
+}
+
+Result<LaunchReport> Emulator::execute(ModuleId module, const EntryInfo& entry,
+                                       const LaunchConfig& config, TouchedMemory* touched) {
+  Program* loaded = GPUEMU_TRY(program(module));
   if (config.profile && config.shadow != nullptr) {
     return error(ErrorCode::InvalidArgument,
                  "a launch of '{}' asks for a profile and for shadows; ask for one after the other",
@@ -170,7 +182,7 @@ Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& c
       GPUEMU_TRY(run(form, entry, config, {.suspicion = suspects ? &suspicion : nullptr}));
   if (touched != nullptr) *touched = touched_memory(allocations(), form);
   if (suspects) GPUEMU_TRY(review_redundancy(*loaded, entry, config, before, suspicion, report));
-  report.findings = fold_by_line(std::move(report.findings));
+  if (report.findings.size() > 1) report.findings = fold_by_line(std::move(report.findings));
   lose(config, report);
   return report;
 }
@@ -309,10 +321,13 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
-  Observers observers;
-  observers.observe(run, config, shadows_);
-  observers.observe(run, purpose.look);
-  observers.observe(run, options_.debugger);
+  std::optional<Observers> observers;
+  if (config.shadow != nullptr || purpose.look != nullptr || options_.debugger != nullptr) {
+    observers.emplace();
+    observers->observe(run, config, shadows_);
+    observers->observe(run, purpose.look);
+    observers->observe(run, options_.debugger);
+  }
   const Part& part = part_of(options_.sm);
   Schedule schedule(run, cluster_pool_, threads, resident,
                     {.in_order = config.in_issue_order && !entry.cooperative,
@@ -328,7 +343,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (!worked) return worked.error();
   LaunchReport report = report_of(run, found);
   report.blocks_met = !entry.cooperative && schedule.blocks_met();
-  report.shadow = observers.shadow_report();
+  if (observers) report.shadow = observers->shadow_report();
   report.elapsed_ns = static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin)
           .count());

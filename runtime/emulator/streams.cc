@@ -11,29 +11,36 @@ namespace gpuemu::emulator {
 
 Status EmulatorStreams::upload(StreamId stream, uint64_t address, std::span<const std::byte> from) {
   GPUEMU_TRY(device_.check_range(address, from.size(), "upload"));
-  return queues_.submit(stream,
-                        [this, address, from] { return device_.upload_now(address, from); });
+  return queues_.submit(
+      stream, [this, address, from] { return device_.upload_now(address, from); },
+      Where::AnyThread);
 }
 
 Status EmulatorStreams::download(StreamId stream, std::span<std::byte> to, uint64_t address,
                                  const UndefinedCopied& undefined) {
   GPUEMU_TRY(device_.check_range(address, to.size(), "download"));
-  return queues_.submit(stream, [this, address, to, undefined]() -> Status {
-    GPUEMU_TRY(device_.download_now(to, address));
-    tell_undefined(undefined, address, to.size());
-    return ok_status();
-  });
+  return queues_.submit(
+      stream,
+      [this, address, to, undefined]() -> Status {
+        GPUEMU_TRY(device_.download_now(to, address));
+        tell_undefined(undefined, address, to.size());
+        return ok_status();
+      },
+      undefined ? Where::Executor : Where::AnyThread);
 }
 
 Status EmulatorStreams::copy(StreamId stream, uint64_t to, uint64_t from, uint64_t bytes,
                              const UndefinedCopied& undefined) {
   GPUEMU_TRY(device_.check_range(to, bytes, "copy"));
   GPUEMU_TRY(device_.check_range(from, bytes, "copy"));
-  return queues_.submit(stream, [=, this]() -> Status {
-    GPUEMU_TRY(device_.copy_now(to, from, bytes));
-    tell_undefined(undefined, from, bytes);
-    return ok_status();
-  });
+  return queues_.submit(
+      stream,
+      [=, this]() -> Status {
+        GPUEMU_TRY(device_.copy_now(to, from, bytes));
+        tell_undefined(undefined, from, bytes);
+        return ok_status();
+      },
+      undefined ? Where::Executor : Where::AnyThread);
 }
 
 void EmulatorStreams::tell_undefined(const UndefinedCopied& told, uint64_t from, uint64_t bytes) {
@@ -44,7 +51,8 @@ void EmulatorStreams::tell_undefined(const UndefinedCopied& told, uint64_t from,
 
 Status EmulatorStreams::fill(StreamId stream, uint64_t address, std::byte value, uint64_t bytes) {
   GPUEMU_TRY(device_.check_range(address, bytes, "fill"));
-  return queues_.submit(stream, [=, this] { return device_.fill_now(address, value, bytes); });
+  return queues_.submit(
+      stream, [=, this] { return device_.fill_now(address, value, bytes); }, Where::AnyThread);
 }
 
 Status EmulatorStreams::host_call(StreamId stream, std::function<void()> work) {
@@ -116,7 +124,7 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
     }
     function = found->second;
   }
-  Order order{function->module, launch.tag, {}, launch.tells_touched};
+  Order order{function, launch.tag, {}, launch.tells_touched, nullptr};
   LaunchConfig& config = order.config;
   config.entry = function->info.name;
   static_cast<LaunchShape&>(config) = launch;
@@ -126,25 +134,30 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
   }
   GPUEMU_TRY(check_launch(function->info, config, device_.properties()));
   GPUEMU_TRY(device_.check_registers(function->module, function->info, config));
-  return queues_.submit(stream, [this, order = std::move(order)] { return run(order); });
+  return queues_.submit(
+      stream, [this, order = std::move(order)]() mutable { return run(order); }, Where::AnyThread);
 }
 
-Status EmulatorStreams::run(const Order& order) {
+Status EmulatorStreams::run(Order& order) {
   std::shared_ptr<const StreamChecks> checks;
   {
     const std::lock_guard lock(checks_mutex_);
     checks = checks_;
   }
-  LaunchConfig config = order.config;
-  config.sanitize = checks->sanitize;
-  config.timeout_ms = checks->timeout_ms;
-  config.timeout_stretches = true;
-  config.profile = checks->profile;
-  config.defers_undefined = checks->defers_undefined;
+  LaunchConfig& config = order.config;
+  if (order.checks != checks) {
+    config.sanitize = checks->sanitize;
+    config.timeout_ms = checks->timeout_ms;
+    config.timeout_stretches = true;
+    config.profile = checks->profile;
+    config.defers_undefined = checks->defers_undefined;
+    order.checks = checks;
+  }
+  const Function& function = *order.function;
   const bool tells = order.tells_touched && checks->touched &&
                      (!checks->wants_touched || checks->wants_touched(order.tag));
-  Result<LaunchReport> ran =
-      tells ? launch_and_tell(order, *checks, config) : device_.launch_now(order.module, config);
+  Result<LaunchReport> ran = tells ? launch_and_tell(order, *checks, config)
+                                   : device_.launch_checked(function.module, function.info, config);
   if (!ran) {
     if (checks->failed) checks->failed(order.tag, config.entry, ran.error());
     return ran.error();
@@ -153,7 +166,7 @@ Status EmulatorStreams::run(const Order& order) {
   if (checks->observer) checks->observer(order.tag, config.entry, report);
   for (DeviceFinding& finding : report.findings) finding.call = order.tag;
   const auto fault = std::ranges::find_if(report.findings, is_fault);
-  {
+  if (!report.findings.empty()) {
     const std::lock_guard lock(checks_mutex_);
     for (const DeviceFinding& finding : report.findings) {
       if (findings_.size() < kFindingsMax) findings_.push_back(finding);
@@ -172,7 +185,9 @@ Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
       config.sanitize.has(DeviceCheck::Race) || config.sanitize.has(DeviceCheck::RaceGlobal);
   config.sanitize.add(DeviceCheck::RaceGlobal);
   TouchedMemory touched;
-  LaunchReport report = GPUEMU_TRY(device_.launch_now(order.module, config, &touched));
+  const Function& function = *order.function;
+  LaunchReport report =
+      GPUEMU_TRY(device_.launch_checked(function.module, function.info, config, &touched));
   if (!wants_races) {
     std::erase_if(report.findings, [](const DeviceFinding& one) {
       return one.kind == DeviceFindingKind::RaceGlobal ||
@@ -184,6 +199,9 @@ Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
 }
 
 void EmulatorStreams::set_checks(StreamChecks checks) {
+  // Functions of the program may take locks that a thread holds while it waits.
+  queues_.let_waiting_threads_execute(!checks.observer && !checks.failed && !checks.touched &&
+                                      !checks.wants_touched);
   const std::lock_guard lock(checks_mutex_);
   checks_ = std::make_shared<const StreamChecks>(std::move(checks));
 }

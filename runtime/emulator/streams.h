@@ -76,16 +76,18 @@ class EmulatorStreams final : public Streams {
     ModuleId module = 0;
     EntryInfo info;
   };
+  /// A launch that was issued. A graph executes it again and again.
   struct Order {
-    ModuleId module = 0;
+    std::shared_ptr<const Function> function;
     uint64_t tag = 0;
     LaunchConfig config;
     bool tells_touched = false;
+    std::shared_ptr<const StreamChecks> checks;  ///< Those that `config` asks for.
   };
   /// Returns `done`, or an error if the device was lost meanwhile.
   Status ready_after(const Status& done) const;
-  /// Runs on the executor's thread.
-  Status run(const Order& order);
+  /// Runs on the thread that executes the queues.
+  Status run(Order& order);
   void tell_undefined(const UndefinedCopied& told, uint64_t from, uint64_t bytes);
   /// Runs the launch and calls StreamChecks::touched.
   Result<LaunchReport> launch_and_tell(const Order& order, const StreamChecks& checks,

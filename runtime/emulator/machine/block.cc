@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/livelock.h"
@@ -38,6 +39,7 @@ Block::Block(Launch& of) : launch(&of) {
   threads.total = size.x * size.y * size.z;
   warps.resize((threads.total + kLanes - 1) / kLanes);
   allocations.resize(of.inputs.program->cached + 1);
+  layout_ = of.memory->layout();
   shared.bytes.resize(shared_room(of.inputs));
   if (of.inputs.checks.init) shared.defined.resize(shared_room(of.inputs));
   if (of.inputs.checks.race) {
@@ -54,7 +56,10 @@ void Block::serve(Launch& of) {
   launch = &of;
   clock = {};
   unchecked_ = idle_rounds_ = 0;
-  std::ranges::fill(allocations, nullptr);  // They may have been freed.
+  const uint64_t layout = of.memory->layout();
+  if (std::exchange(layout_, layout) != layout) {
+    std::ranges::fill(allocations, nullptr);  // They may have been freed.
+  }
   for (const auto& frame : frames) frame->is_of_earlier_launch = true;
   for (const Warp& warp : warps) {
     for (const CallFrame& level : warp.control.frames) {

@@ -151,6 +151,7 @@ struct Block {
   void report_unfinished_copy();
   void report_unfinished(DeviceFindingKind kind, const std::string& message);
 
+  uint64_t layout_ = 0;       ///< Memory::layout() when `allocations` was last cleared.
   uint32_t unchecked_ = 0;    ///< Time slices since the last check of the deadline.
   uint32_t idle_rounds_ = 0;  ///< Consecutive rounds in which every warp only waited.
 };

@@ -81,6 +81,8 @@ class Memory {
   /// Allocates race histories for as many allocations as kRaceHistoryBytesMax allows.
   void keep_histories();
   Heap& heap() { return heap_; }
+  /// Returns a number that differs whenever an allocation that find() returned may be gone.
+  uint64_t layout() const { return layout_; }
   /// The next unused number of a race segment; earlier launches used the lower ones.
   uint32_t segments = 1;
   uint64_t used() const { return used_; }
@@ -107,7 +109,10 @@ class Memory {
   void follow_foreign(const std::string& name);
   void put(std::unique_ptr<Allocation> allocation);
   /// Called before the allocations change, and when one is no longer defined as a whole.
-  void changes() { has_histories_ = has_unsettled_ = false; }
+  void changes() {
+    has_histories_ = has_unsettled_ = false;
+    ++layout_;
+  }
   void keep_freed(std::unique_ptr<Allocation> gone);
   void keep_history(Allocation& gone);
   void give_history(Allocation& to, uint64_t words);
@@ -120,6 +125,7 @@ class Memory {
   std::map<uint64_t, Part> parts_;
   /// Buffers that have parts, by base address.
   std::map<uint64_t, std::unique_ptr<Allocation>> divided_;
+  uint64_t layout_ = 1;
   bool has_histories_ = false;          ///< keep_histories() has nothing to do.
   bool has_unsettled_ = false;          ///< `unsettled_` is complete.
   std::vector<Allocation*> unsettled_;  ///< Those that may have undefined bytes.

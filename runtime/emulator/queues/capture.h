@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -11,8 +12,14 @@
 
 namespace gpuemu::emulator {
 
+/// The threads that may execute a piece of work: the executor, or also a thread that waits for it.
+enum class Where : uint8_t { Executor, AnyThread };
+
 /// A piece of work. The stream keeps its error until a synchronize.
-using Work = std::function<Status()>;
+struct Work {
+  std::function<Status()> run;
+  Where where = Where::Executor;
+};
 
 struct Graph {
   struct Node {

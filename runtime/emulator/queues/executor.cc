@@ -1,4 +1,4 @@
-// The thread that executes work, and how it chooses the next piece.
+// The threads that execute work, and how they choose the next piece.
 #include <algorithm>
 
 #include "common/base/processors.h"
@@ -46,15 +46,24 @@ bool Queues::must_look_again() const {
 }
 
 Queues::Stream* Queues::choose() {
+  if (seed_ != 0) return draw();
+  const auto urgency = [](const Stream& stream) {
+    return std::pair(stream.options.priority, stream.items.front().number);
+  };
+  Stream* best = nullptr;
+  for (auto& [id, stream] : streams_) {
+    if (!is_ready(stream)) continue;
+    if (best == nullptr || urgency(stream) < urgency(*best)) best = &stream;
+  }
+  return best;
+}
+
+Queues::Stream* Queues::draw() {
   std::vector<Stream*> ready;
   for (auto& [id, stream] : streams_) {
     if (is_ready(stream)) ready.push_back(&stream);
   }
-  if (ready.empty()) return nullptr;
-  if (seed_ != 0) return ready[random_() % ready.size()];
-  return *std::ranges::min_element(ready, {}, [](const Stream* stream) {
-    return std::pair(stream->options.priority, stream->items.front().number);
-  });
+  return ready.empty() ? nullptr : ready[random_() % ready.size()];
 }
 
 size_t Queues::choose_node(const Item& item) {
@@ -71,6 +80,13 @@ size_t Queues::choose_node(const Item& item) {
   return ready[random_() % ready.size()];
 }
 
+bool Queues::is_for_any_thread(const Stream& stream) {
+  const Item& item = stream.items.front();
+  const Work& next =
+      item.exec && item.left > 0 ? item.exec->graph->nodes[choose_node(item)].work : item.work;
+  return !next.run || next.where == Where::AnyThread;
+}
+
 void Queues::step(Lock& lock, Stream& stream) {
   Item& item = stream.items.front();  // References to a deque's elements stay valid.
   const Work* work = &item.work;
@@ -80,10 +96,12 @@ void Queues::step(Lock& lock, Stream& stream) {
     --item.left;
     work = &item.exec->graph->nodes[node].work;
   }
-  if (*work) {
+  if (work->run) {
+    executing_ = std::this_thread::get_id();
     lock.unlock();
-    const Status status = (*work)();
+    const Status status = work->run();
     lock.lock();
+    executing_ = std::thread::id();
     if (!status && !stream.failure) stream.failure = status.error();
   }
   if (item.left == 0) finish_first(stream);
@@ -102,12 +120,23 @@ void Queues::finish_first(Stream& stream) {
   finished_.notify_all();
 }
 
+void Queues::execute_until(Lock& lock, const std::function<bool()>& is_met) {
+  if (seed_ != 0) return;  // Then what a query permits is executed without a wait.
+  while (executing_.load() == std::thread::id() && waiting_threads_execute_ && !ending_) {
+    Stream* const stream = choose();
+    if (stream == nullptr || !is_for_any_thread(*stream)) return;
+    step(lock, *stream);
+    if (is_met()) return;
+  }
+}
+
 void Queues::execute() {
-  executor_id_ = std::this_thread::get_id();
   name_device_thread();
   Lock lock(mutex_);
   while (!ending_) {
-    if (may_go_on()) {
+    if (executing_.load() != std::thread::id()) {
+      issued_.wait(lock);  // For the thread that executes, which notifies at the end of its wait.
+    } else if (may_go_on()) {
       if (Stream* stream = choose()) {
         if (granted_ > 0) --granted_;
         step(lock, *stream);

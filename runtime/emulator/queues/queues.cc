@@ -34,10 +34,15 @@ Queues::~Queues() {
 
 void Queues::wait(Lock& lock, const Condition& is_met) {
   if (is_met()) return;
-  waiting_.push_back(&is_met);
-  issued_.notify_one();
-  finished_.wait(lock, is_met);
-  std::erase(waiting_, &is_met);
+  execute_until(lock, is_met);
+  if (!is_met()) {
+    waiting_.push_back(&is_met);
+    issued_.notify_one();
+    finished_.wait(lock, is_met);
+    std::erase(waiting_, &is_met);
+  } else if (busy_.load(std::memory_order_relaxed) != 0) {
+    issued_.notify_one();  // The executor continues with what is left.
+  }
 }
 
 void Queues::grant_one() {
@@ -128,16 +133,16 @@ void Queues::remove(std::map<StreamId, Stream>::iterator stream) {
   streams_.erase(stream);
 }
 
-Status Queues::submit(StreamId stream, Work work) {
+Status Queues::submit(StreamId stream, std::function<Status()> work, Where where) {
   const Lock lock(mutex_);
   Stream* found = GPUEMU_TRY(find(stream));
   if (found->capture != 0) {
-    captures_.at(found->capture).add(mine(stream), std::move(work));
+    captures_.at(found->capture).add(mine(stream), {std::move(work), where});
     return ok_status();
   }
   if (stream == kDefaultStream) GPUEMU_TRY(refuse_implicit("this call"));
   Item item;
-  item.work = std::move(work);
+  item.work = {std::move(work), where};
   push(*found, std::move(item));
   return ok_status();
 }
@@ -160,7 +165,7 @@ Status Queues::wait_until(StreamId stream, std::function<bool()> is_met) {
 Status Queues::synchronize(StreamId stream) {
   Lock lock(mutex_);
   Stream* found = GPUEMU_TRY(find(stream));
-  if (is_executor()) {
+  if (is_executing()) {
     return error(ErrorCode::InvalidArgument, "work of a stream must not wait for a stream");
   }
   if (found->capture != 0) {
@@ -199,7 +204,7 @@ Status Queues::synchronize_all() {
 
 Status Queues::settle(bool all_streams) {
   if (busy_.load(std::memory_order_acquire) == 0) return ok_status();
-  if (is_executor()) {
+  if (is_executing()) {
     return error(ErrorCode::InvalidArgument, "work of a stream must not call the device");
   }
   Lock lock(mutex_);
@@ -296,7 +301,7 @@ Status Queues::synchronize_event(EventId event) {
   Lock lock(mutex_);
   const Event* found = GPUEMU_TRY(find_event(event));
   GPUEMU_TRY(refuse_captured(*found, "waited for by the host"));
-  if (is_executor()) {
+  if (is_executing()) {
     return error(ErrorCode::InvalidArgument, "work of a stream must not wait for an event");
   }
   const std::shared_ptr<Mark> mark = found->mark;

@@ -1,11 +1,12 @@
-// Streams, events and captures as queues of work. One thread executes them piece by piece: in order
-// within a stream, after the events that it waits for, and ordered with the default stream as in
-// CUDA. Which ready stream runs next depends on their priorities or, with a seed, on random draws.
-// With a seed nothing runs before a thread waits for it, so that a missing wait shows up, and does
-// so every time.
+// Streams, events and captures as queues of work. One thread at a time executes them piece by
+// piece: in order within a stream, after the events that it waits for, and ordered with the default
+// stream as in CUDA. Which ready stream runs next depends on their priorities or, with a seed, on
+// random draws. With a seed nothing runs before a thread waits for it, so that a missing wait shows
+// up, and does so every time.
 //
-// There is one thread rather than one per stream, because a kernel already uses all cores and
-// concurrent work would make results depend on timing.
+// One thread rather than one per stream, because a kernel already uses all cores and concurrent
+// work would make results depend on timing. It is a thread of the queues, the executor, or one that
+// waits: waking another thread takes longer than a small launch.
 #pragma once
 
 #include <atomic>
@@ -58,7 +59,7 @@ class Queues {
   Status free_graph_exec(GraphExecId graph);
 
   /// Adds work to the stream; records it instead during a capture.
-  Status submit(StreamId stream, Work work);
+  Status submit(StreamId stream, std::function<Status()> work, Where where = Where::Executor);
   /// Makes the stream wait until `is_met` returns true. It is polled, and must not use this object.
   /// InvalidArgument while the stream is being captured.
   Status wait_until(StreamId stream, std::function<bool()> is_met);
@@ -66,6 +67,8 @@ class Queues {
   /// all streams. InvalidArgument on the executor's thread. Also InvalidArgument if a blocking
   /// stream that it would wait for is being captured; that capture becomes invalid.
   Status settle(bool all_streams);
+  /// Whether threads that wait execute work that any thread may execute (they do at first).
+  void let_waiting_threads_execute(bool allowed) { waiting_threads_execute_ = allowed; }
 
  private:
   struct Mark {
@@ -105,16 +108,23 @@ class Queues {
 
   // Implemented in executor.cc; the caller holds the mutex.
   void execute();
+  /// On a thread that waits: executes what is ready, while any thread may execute it.
+  void execute_until(Lock& lock, const std::function<bool()>& is_met);
   bool may_go_on() const;
   bool is_ready(const Stream& stream) const;
   /// Returns whether some stream waits for a value that must be polled.
   bool must_look_again() const;
+  /// Return the stream whose first item is executed next; null if none is ready.
   Stream* choose();
+  Stream* draw();  ///< At random.
   size_t choose_node(const Item& item);
+  /// Returns whether any thread may execute the next step of the stream.
+  bool is_for_any_thread(const Stream& stream);
   /// Executes one step of the stream's first item, without holding the mutex.
   void step(Lock& lock, Stream& stream);
   void finish_first(Stream& stream);
-  bool is_executor() const { return std::this_thread::get_id() == executor_id_; }
+  /// Returns whether the calling thread is executing a piece of work.
+  bool is_executing() const { return std::this_thread::get_id() == executing_; }
   using Condition = std::function<bool()>;
   void wait(Lock& lock, const Condition& is_met);
   void grant_one();
@@ -145,8 +155,9 @@ class Queues {
   std::vector<const Condition*> waiting_;  ///< Conditions of the threads in wait().
   uint32_t granted_ = 0;                   ///< Steps that a query has permitted.
   bool ending_ = false;
-  std::atomic<std::thread::id> executor_id_;
-  std::thread executor_;  ///< Starts with the first item.
+  std::atomic<bool> waiting_threads_execute_ = true;
+  std::atomic<std::thread::id> executing_;  ///< The thread that executes a step now.
+  std::thread executor_;                    ///< Starts with the first item.
 };
 
 }  // namespace gpuemu::emulator
