@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "runtime/device/sparse.h"
+#include "runtime/emulator/checks/pending_stores.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/machine/cluster_pool.h"
 #include "runtime/emulator/memory/fence.h"
@@ -115,6 +116,7 @@ class Emulator final : public Device, public SparseMemory {
   ShadowMemory shadows_;  ///< Shadows of memory, kept for later launches.
   ThreadPool thread_pool_;
   ClusterPool cluster_pool_;
+  PendingStores pending_stores_;
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;
   /// By name; every launch looks up its entry here.

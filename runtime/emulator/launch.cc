@@ -307,7 +307,8 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   std::optional<LaunchRaces> races;
   if (checks.global_race) {
     memory_.keep_histories();
-    run.races = &races.emplace(memory_.segments, run.inputs.program->awaits, purpose.suspicion);
+    run.races = &races.emplace(memory_.segments, run.inputs.program->awaits, pending_stores_,
+                               purpose.suspicion);
   }
   if (checks.defers) memory_.track_variables();
   if (!checks.writes) {

@@ -14,13 +14,6 @@ namespace gpuemu::emulator {
 namespace {
 constexpr auto kStorePatience = std::chrono::milliseconds(20);
 
-uint64_t load(const uint64_t& cell) {
-  return std::atomic_ref(const_cast<uint64_t&>(cell)).load(std::memory_order_acquire);
-}
-void store(uint64_t& cell, uint64_t value) {
-  std::atomic_ref(cell).store(value, std::memory_order_release);
-}
-
 /// Returns a mask of the word's bytes in [address, end).
 uint32_t bits_of(uint64_t word_address, uint64_t address, uint64_t end) {
   const uint64_t from = std::max(address, word_address) - word_address;
@@ -74,28 +67,19 @@ bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
   return true;
 }
 
-uint32_t GlobalRaces::host_thread() {
-  static std::atomic<uint32_t> threads = 0;
-  thread_local const uint32_t own = threads.fetch_add(1, std::memory_order_relaxed) % kSlots;
-  return own;
-}
-
 bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
   if (writes_same(warp, touch)) return true;
   if (!only_stores(instruction_of(warp, touch.step))) return false;
-  const auto on_its_way = [&] {
-    return std::ranges::any_of(slots_, [&](const Slot& slot) {
-      return slot.segment.load(std::memory_order_acquire) == other;
-    });
-  };
   // That host thread may be preempted, or wait here for a store of this thread: limit the wait.
   const auto patience = std::chrono::steady_clock::now() + kStorePatience;
-  while (on_its_way() && std::chrono::steady_clock::now() < patience) std::this_thread::yield();
+  while (stores_.any_of(other) && std::chrono::steady_clock::now() < patience) {
+    std::this_thread::yield();
+  }
   return writes_same(warp, touch);
 }
 
 GlobalRaces::~GlobalRaces() {
-  for (auto& chunk : chunks_) delete[] chunk.load(std::memory_order_relaxed);
+  for (size_t i = 1; i < chunks_.size(); ++i) delete[] chunks_[i].load(std::memory_order_relaxed);
 }
 
 const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
@@ -226,7 +210,7 @@ void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* addre
 
 std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const Touch& touch,
                                                              const RaceCells& cells) {
-  const uint64_t written = load(cells.last_write), self = warp.block->position.linear;
+  const uint64_t written = load_cell(cells.last_write), self = warp.block->position.linear;
   const bool plain = (written & kCellAtomic) == 0;
   if (plain && conflicts(warp, written, cells.bits, touch.own)) {
     const Segment& other = segment(segment_in(written));
@@ -265,28 +249,6 @@ Evidence GlobalRaces::evidence_for(Warp& warp, const Touch& touch, const RaceCel
   return kUnusedReads | (overwrites ? equal : 0);
 }
 
-bool GlobalRaces::note_alone(const Allocation& in, uint64_t address, uint32_t bytes, bool stores,
-                             uint64_t cell) const {
-  if (((address | bytes) & 3) != 0) return false;
-  const uint64_t first = in.word_of(address), words = bytes / 4;
-  uint64_t* const writes = in.last_writes.get() + first;
-  uint64_t* const reads = in.last_reads.get() + first;
-  for (uint64_t word = 0; word < words; ++word) {
-    if (segment_in(load(writes[word])) >= first_) return false;
-    if (!stores) continue;
-    const uint64_t read = load(reads[word]);
-    if (segment_in(read) >= first_ && ((read ^ cell) >> kCellWhoShift) != 0) return false;
-  }
-  for (uint64_t word = 0; word < words; ++word) {
-    if (stores) {
-      store(writes[word], cell);
-    } else {
-      store(reads[word], merged_reads(load(reads[word]), cell));
-    }
-  }
-  return true;
-}
-
 void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                        Access access, uint32_t lanes) {
   const MemoryOperands* const operands = step.memory();
@@ -305,7 +267,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
   const bool is_plain = access != Access::Atomic && !is_volatile;
   const bool stores = access == Access::Store;
   const uint64_t cell = cell_of({.segment = own, .who = 0, .event = event, .site = step.cache()});
-  const Allocation* in = nullptr;
+  const Allocation* in = warp.registers.allocations[step.cache()];
   Tally bad;
   Seen seen;
   Evidence needed = 0;
@@ -315,10 +277,12 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
       in = warp.launch->memory->find(address[lane], bytes);
     }
     const bool is_noted = in != nullptr && in->last_writes != nullptr;
-    if (is_noted && is_plain &&
-        note_alone(*in, address[lane], bytes, stores, cell | uint64_t{lane} << kCellWhoShift)) {
-      left &= left - 1;
-      continue;
+    if (is_noted && is_plain) {
+      const uint32_t rest = note_alone(*in, address, bytes, stores, cell, left);
+      if (rest != left) {
+        left = rest;
+        continue;
+      }
     }
     const Touch touch{step,       access, own,   lanes_of_word(address, bytes, left),
                       address,    bytes,  event, reach,
@@ -330,7 +294,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
       const uint64_t word = in->word_of(at);
       const RaceCells cells{in->last_writes.get()[word], in->last_reads.get()[word], at,
                             touched_bits(at, address, bytes, touch.lanes)};
-      const uint64_t written = suspicion != nullptr ? load(cells.last_write) : 0;
+      const uint64_t written = suspicion != nullptr ? load_cell(cells.last_write) : 0;
       const std::optional<Seen> before =
           is_volatile ? unfenced_store(warp, touch, cells) : note_word(warp, touch, cells);
       if (!before) continue;
@@ -399,7 +363,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Tou
     return (bytes_in(cell) & cells.bits) != 0 && (cell & kCellAtomic) == 0 &&
            is_of(warp, segment_in(cell));
   };
-  const uint64_t written = load(cells.last_write), read = load(cells.last_read);
+  const uint64_t written = load_cell(cells.last_write), read = load_cell(cells.last_read);
   // check_clashes() handles several lanes that write in one instruction.
   const bool writes_again =
       touch.access != Access::Load && site_in(written) == cell_site(touch.step.cache());
@@ -419,7 +383,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_in_warp(Warp& warp, const Tou
 std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch& touch,
                                                         const RaceCells& cells) {
   std::optional<Seen> seen = note_in_warp(warp, touch, cells);
-  const uint64_t written = load(cells.last_write);
+  const uint64_t written = load_cell(cells.last_write);
   const auto same = [&] { return writes_same(warp, touch); };
   bool harmless = false;
   if (conflicts(warp, written, cells.bits, touch.own)) {
@@ -440,7 +404,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
   }
   if (touch.access == Access::Load) return note_reading(touch, cells, seen);
   const bool atomic = touch.access == Access::Atomic;
-  const uint64_t read = load(cells.last_read);
+  const uint64_t read = load_cell(cells.last_read);
   if (!harmless && !atomic && conflicts(warp, read, cells.bits, touch.own) &&
       !ordered(segment(segment_in(read)), warp) && !same()) {
     seen = Seen{.segment = segment_in(read), .site = site_in(read), .read_before = true};
@@ -457,7 +421,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_word(Warp& warp, const Touch&
   if (joins && (site_in(written) == cell_site(touch.step.cache()) || same())) {
     by.who = kUnknownLanes;
   }
-  store(cells.last_write, cell_of(by));
+  store_cell(cells.last_write, cell_of(by));
   return seen;
 }
 
@@ -474,7 +438,7 @@ bool GlobalRaces::too_narrow(const Touch& touch, uint64_t written, const Warp& n
 std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
                                                            const RaceCells& cells,
                                                            std::optional<Seen> before) const {
-  const uint64_t written = load(cells.last_write);
+  const uint64_t written = load_cell(cells.last_write);
   const bool of_launch = segment_in(written) >= first_ && (bytes_in(written) & cells.bits) != 0;
   if (!before && of_launch && touch.step.is_read_only()) {
     before = Seen{.segment = segment_in(written), .site = site_in(written), .read_only = true};
@@ -484,7 +448,7 @@ std::optional<GlobalRaces::Seen> GlobalRaces::note_reading(const Touch& touch,
                                 .event = touch.event,
                                 .bytes = cells.bits,
                                 .site = touch.step.cache()});
-  store(cells.last_read, merged_reads(load(cells.last_read), now));
+  store_cell(cells.last_read, merged_reads(load_cell(cells.last_read), now));
   return before;
 }
 

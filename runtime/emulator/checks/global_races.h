@@ -24,6 +24,7 @@
 
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/flag_order.h"
+#include "runtime/emulator/checks/pending_stores.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/memory/race_cell.h"
 
@@ -39,8 +40,13 @@ class GlobalRaces {
  public:
   /// Numbers segments from `first` on; cells with lower numbers come from earlier launches.
   /// `awaits`: the program has loops that wait for flags.
-  GlobalRaces(uint32_t first, bool awaits)
-      : first_(first), next_(first), flags_(awaits ? std::make_unique<FlagOrder>() : nullptr) {}
+  GlobalRaces(uint32_t first, bool awaits, PendingStores& stores)
+      : first_(first),
+        next_(first),
+        stores_(stores),
+        flags_(awaits ? std::make_unique<FlagOrder>() : nullptr) {
+    chunks_[0] = first_chunk_;
+  }
   ~GlobalRaces();
   GlobalRaces(const GlobalRaces&) = delete;
   GlobalRaces& operator=(const GlobalRaces&) = delete;
@@ -51,10 +57,8 @@ class GlobalRaces {
   /// Marks a store as pending, from when it is recorded until it is made. Another host thread that
   /// compares values with it waits until then. note() begins it for the st instructions of
   /// `segment`.
-  void begin_store(uint32_t segment) {
-    slots_[host_thread()].segment.store(segment, std::memory_order_relaxed);
-  }
-  void end_store() { slots_[host_thread()].segment.store(0, std::memory_order_release); }
+  void begin_store(uint32_t segment) { stores_.begin(segment); }
+  void end_store() { stores_.end(); }
   /// Call it at an atomic or volatile access with a scope wider than a block: before one that
   /// writes, and after one that only reads. Does nothing in programs without loops that wait.
   void note_flags(Warp& warp, const Step& step, const uint64_t* address, Access access,
@@ -77,10 +81,11 @@ class GlobalRaces {
   uint32_t next() const { return next_.load(std::memory_order_relaxed); }
 
  private:
+  /// Has no initial values, so that a chunk of them is not cleared.
   struct Segment {
-    uint64_t block = 0;
-    uint32_t warp = 0, epoch = 0, fences = 0, sync_ops = 0;
-    uint32_t event = 0;  ///< LaneClock::now() when it began.
+    uint64_t block;
+    uint32_t warp, epoch, fences, sync_ops;
+    uint32_t event;  ///< LaneClock::now() when it began.
   };
   struct Seen {
     uint32_t segment = 0, site = 0;
@@ -111,10 +116,6 @@ class GlobalRaces {
   /// Segments in the first chunk; each further chunk has twice as many. Most launches need one.
   static constexpr uint32_t kFirstChunk = 64;
   static constexpr uint32_t kChunks = std::bit_width(kRaceSegmentsMax / kFirstChunk);
-  static constexpr uint32_t kSlots = 64;  ///< More host threads than this share slots.
-  struct alignas(64) Slot {
-    std::atomic<uint32_t> segment = 0;
-  };
 
   struct Place {
     uint32_t chunk = 0, at = 0;
@@ -125,17 +126,17 @@ class GlobalRaces {
     return {.chunk = chunk, .at = beyond - (kFirstChunk << chunk)};
   }
 
-  static uint32_t host_thread();
   uint32_t new_segment(Warp& warp);
   std::optional<Seen> note_reading(const Touch& touch, const RaceCells& cells,
                                    std::optional<Seen> before) const;
   bool too_narrow(const Touch& touch, uint64_t written, const Warp& now) const;
   static bool writes_same(Warp& warp, const Touch& touch);
-  /// Notes the access of one lane to whole words that cannot race: nothing of this launch has
-  /// written them and, if it is a store, only the lane itself has read them since the segment
-  /// began. Returns false if it must be examined, and notes nothing then. `cell` describes it.
-  bool note_alone(const Allocation& in, uint64_t address, uint32_t bytes, bool stores,
-                  uint64_t cell) const;
+  /// Notes accesses of `lanes`, in order, to whole words that cannot race: nothing of this launch
+  /// has written them and, if they are stores, only the lane itself has read them since the segment
+  /// began. Returns the lanes from the first one on that is outside of `in` or must be examined, of
+  /// which nothing is noted. `cell` describes the access of lane 0.
+  uint32_t note_alone(const Allocation& in, const uint64_t* address, uint32_t bytes, bool stores,
+                      uint64_t cell, uint32_t lanes) const;
   /// Waits until another host thread has made the stores it recorded for segment `other`, then
   /// compares again.
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;
@@ -170,8 +171,9 @@ class GlobalRaces {
   const uint32_t first_;
   std::atomic<uint32_t> next_;
   std::atomic<uint64_t> clock_ = 1;
-  std::array<Slot, kSlots> slots_;
+  PendingStores& stores_;
   std::array<std::atomic<Segment*>, kChunks + 1> chunks_{};
+  Segment first_chunk_[kFirstChunk];  // NOLINT(modernize-avoid-c-arrays): it is not initialised.
   const std::unique_ptr<FlagOrder> flags_;  ///< Null if the program waits for no flags.
   mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {

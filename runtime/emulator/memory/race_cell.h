@@ -6,6 +6,7 @@
 // who: which lanes of the segment's warp accessed the bytes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 
 namespace gpuemu::emulator {
@@ -57,6 +58,14 @@ constexpr uint32_t event_in(uint64_t cell) {
 }
 constexpr uint32_t site_in(uint64_t cell) {
   return static_cast<uint32_t>(cell) & ((uint32_t{1} << kCellSiteBits) - 1);
+}
+
+/// Blocks on several host threads access cells at once.
+inline uint64_t load_cell(const uint64_t& cell) {
+  return std::atomic_ref(const_cast<uint64_t&>(cell)).load(std::memory_order_acquire);
+}
+inline void store_cell(uint64_t& cell, uint64_t value) {
+  std::atomic_ref(cell).store(value, std::memory_order_release);
 }
 
 /// Returns the lane that accessed byte `byte` of the word; kSeveralLanes and kUnknownLanes
