@@ -158,6 +158,40 @@ TEST(BiasAdd, AddsOneNumberPerColumn) {
   }
 }
 
+/// Returns the threads of a block in each launch of an op on one or two inputs of this shape.
+std::vector<uint32_t> threads_of(const std::string& name, size_t inputs, const Sizes& shape) {
+  OpRun op(name);
+  for (size_t i = 0; i < inputs; ++i) op.input(DType::Float32, shape);
+  op.output(DType::Float32, name == "mse" ? Sizes() : shape);
+  op.run();
+  return op.block_threads();
+}
+
+TEST(BlocksOfSmallTensors, HaveNoWarpWithoutWork) {
+  const std::vector<std::pair<int64_t, uint32_t>> packets = {{0, 32},   {1, 32},     {128, 32},
+                                                             {129, 64}, {1000, 256}, {5000, 256}};
+  for (const auto& [count, threads] : packets) {
+    EXPECT_EQ(threads_of("relu", 1, {count}), std::vector{threads}) << count;
+  }
+  EXPECT_EQ(threads_of("mse", 2, {33}), (std::vector<uint32_t>{64, 32}));
+  EXPECT_EQ(threads_of("mse", 2, {3000}), (std::vector<uint32_t>{256, 32}));
+  OpRun bias("bias_add");
+  bias.input(DType::Float32, {3, 140});
+  bias.input(DType::Float32, {140});
+  bias.output(DType::Float32, {3, 140});
+  bias.run();
+  EXPECT_EQ(bias.block_threads(), std::vector<uint32_t>{64});
+  for (const auto& [m, n, threads] :
+       {std::tuple<int64_t, int64_t, uint32_t>{4, 8, 32}, {1, 1, 1}, {5, 40, 128}}) {
+    OpRun gemm("gemm", "small");
+    gemm.input(DType::Float32, {m, 3});
+    gemm.input(DType::Float32, {3, n});
+    gemm.output(DType::Float32, {m, n});
+    gemm.run();
+    EXPECT_EQ(gemm.block_threads(), std::vector{threads}) << m << " x " << n;
+  }
+}
+
 TEST(MeanSquareGradient, IsTwiceTheDifferenceByTheirNumber) {
   for (const DType dtype : floats()) {
     OpRun op("mse_grad");

@@ -82,7 +82,7 @@ std::string grid_y_refusal(int64_t count, int64_t per_block) {
 
 uint32_t row_threads(const DeviceTensor& x) {
   const int64_t bytes = rows_cols(x).cols * static_cast<int64_t>(byte_size(x.dtype));
-  return 32 * std::min(blocks_for(bytes, 16 * 32), 8U);
+  return packet_threads(bytes);
 }
 
 LaunchStep& launch_rows(Plan& plan, const DeviceTensor& x, uint32_t block) {
@@ -122,11 +122,16 @@ void add_number(LaunchStep& step, const OpCase& c, const std::string& name) {
   step.arg(exact != 0 ? exact : c.attributes.number(name));
 }
 
+uint32_t packet_threads(int64_t bytes) {
+  return kWarpThreads *
+         std::min(blocks_for(bytes, 16 * kWarpThreads), kPacketThreads / kWarpThreads);
+}
+
 LaunchStep& launch_packets(Plan& plan, const DeviceTensor& tensor, uint32_t entry) {
   const int64_t bytes = tensor.count() * static_cast<int64_t>(byte_size(tensor.dtype));
   const int64_t blocks =
       std::clamp<int64_t>((bytes + kPacketBlockBytes - 1) / kPacketBlockBytes, 1, kGridXMax);
-  return plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {kPacketThreads, 1, 1}, entry);
+  return plan.launch({static_cast<uint32_t>(blocks), 1, 1}, {packet_threads(bytes), 1, 1}, entry);
 }
 
 void add_sizes(LaunchStep& step, const DeviceTensor& tensor) {

@@ -51,9 +51,13 @@ void plan_row_op(const OpCase& c, Plan& plan);
 /// Plans one block per row, with the attribute eps as the last argument.
 void plan_row_op_with_eps(const OpCase& c, Plan& plan);
 
+inline constexpr uint32_t kWarpThreads = 32;
 /// Work of a block of map_elements(): one packet of 16 bytes per thread.
 inline constexpr uint32_t kPacketThreads = 256;
 inline constexpr int64_t kPacketBlockBytes = kPacketThreads * 16;
+/// Returns the threads of a block that has so many bytes of packets: up to kPacketThreads, in warps
+/// that each have work.
+uint32_t packet_threads(int64_t bytes);
 /// Adds a launch with enough blocks for the tensor's packets.
 LaunchStep& launch_packets(Plan& plan, const DeviceTensor& tensor, uint32_t entry = 0);
 /// Adds the sizes as four arguments; missing leading axes are 1. Requires rank <= 4.

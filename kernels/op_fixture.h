@@ -119,6 +119,8 @@ class OpRun {
     return result(0);
   }
   Numbers result(size_t output) { return values_of(outputs_[output]); }
+  /// Returns the threads of a block in each launch so far.
+  const std::vector<uint32_t>& block_threads() const { return block_threads_; }
 
  private:
   struct Owned {
@@ -196,6 +198,7 @@ class OpRun {
     config.entry = *entry_name(variant.entries[step.entry], types);
     config.grid = step.grid;
     config.block = step.block;
+    block_threads_.push_back(step.block.x * step.block.y * step.block.z);
     config.dynamic_shared_bytes = step.shared_bytes;
     for (size_t i = 0; i < step.arg_count(); ++i) {
       const auto bytes = step.argument(i);
@@ -212,6 +215,7 @@ class OpRun {
   std::vector<Owned> inputs_, outputs_;
   std::vector<std::byte> attributes_;
   size_t tensors_ = 0;
+  std::vector<uint32_t> block_threads_;
 };
 
 }  // namespace gpuemu

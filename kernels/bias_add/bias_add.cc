@@ -10,7 +10,8 @@ void plan_bias_add(const OpCase& c, Plan& plan) {
   const RowsCols size = rows_cols(c.in(0));
   const auto width = static_cast<int64_t>(byte_size(c.in(0).dtype));
   const auto down = static_cast<uint32_t>(std::clamp<int64_t>(size.rows, 1, kGridYzMax));
-  plan.launch({blocks_for(size.cols * width, kPacketBlockBytes), down, 1}, {kPacketThreads, 1, 1})
+  const int64_t bytes = size.cols * width;
+  plan.launch({blocks_for(bytes, kPacketBlockBytes), down, 1}, {packet_threads(bytes), 1, 1})
       .arg(c.in(0))
       .arg(c.in(1))
       .arg(c.out(0))

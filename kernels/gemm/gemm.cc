@@ -1,4 +1,7 @@
 // gemm: the product of two matrices, each optionally transposed.
+#include <algorithm>
+#include <bit>
+
 #include "kernels/op_checks.h"
 #include "runtime/device/device.h"
 
@@ -46,7 +49,15 @@ constexpr int64_t kSmallElements = 1024, kSmallTerms = 64;
 
 int64_t tiled_side(const OpCase& c) { return c.in(0).dtype == DType::Float64 ? 64 : 128; }
 
-void plan_naive(const OpCase& c, Plan& plan) { launch(c, plan, {16, 16, 1}, 16); }
+/// Plans one thread per element of c; a small c needs only part of a block.
+void plan_naive(const OpCase& c, Plan& plan) {
+  constexpr int64_t kSide = 16;
+  const Sizes size = sizes_of(c);
+  const auto side_for = [&](int64_t count) {
+    return std::bit_ceil(static_cast<uint32_t>(std::clamp<int64_t>(count, 1, kSide)));
+  };
+  launch(c, plan, {side_for(size.n), side_for(size.m), 1}, kSide);
+}
 void plan_tiled(const OpCase& c, Plan& plan) { launch(c, plan, {256, 1, 1}, tiled_side(c)); }
 void plan_mma(const OpCase& c, Plan& plan) { launch(c, plan, {128, 1, 1}, 64); }
 

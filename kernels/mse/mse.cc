@@ -21,16 +21,21 @@ Status check_mse(const OpCase& c) {
   return check_shape(c.out(0), "loss", {}, "one number");
 }
 
+/// Threads without a number to add change no sum, so a block has no warps of them.
+uint32_t threads_for(int64_t count) {
+  return kWarpThreads * std::min(blocks_for(count, kWarpThreads), 8U);
+}
+
 uint64_t workspace_bytes(const OpCase& c) { return partial_blocks(c) * sizeof(double); }
 
 void plan_mse(const OpCase& c, Plan& plan) {
   const uint32_t blocks = partial_blocks(c);
-  plan.launch({blocks, 1, 1}, {256, 1, 1}, 0)
+  plan.launch({blocks, 1, 1}, {threads_for(c.in(0).count()), 1, 1}, 0)
       .arg(c.in(0))
       .arg(c.in(1))
       .arg(c.workspace)
       .arg(c.in(0).count());
-  plan.launch({1, 1, 1}, {256, 1, 1}, 1)
+  plan.launch({1, 1, 1}, {threads_for(blocks), 1, 1}, 1)
       .arg(c.workspace)
       .arg(c.out(0))
       .arg(static_cast<int32_t>(blocks))
