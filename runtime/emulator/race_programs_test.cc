@@ -1,6 +1,6 @@
-// Tests random programs of three warps on one tile of shared memory: the race detector must report
-// the same however an access is executed. Generic addresses go lane by lane, whole rows a few
-// vectors at a time, and some code is compiled to machine code.
+// Tests random programs of three warps on one tile of shared or global memory: the race detectors
+// must report the same however an access is executed. Generic addresses go lane by lane, whole rows
+// a few vectors at a time, and some code is compiled to machine code.
 #include <random>
 
 #include "runtime/emulator/test_kernel.h"
@@ -11,14 +11,12 @@ namespace {
 constexpr uint32_t kWarps = 3, kThreads = 32 * kWarps, kPrograms = 400;
 
 /// Where lane %l of warp %w accesses, in units of the access: a row for all warps or one for each,
-/// rows and places for each half of a warp, one place, backwards, eights apart, crosswise.
-constexpr std::array kPlaces{"mov.b32 %o, %l;",
-                             "mad.lo.u32 %o, %w, 32, %l;",
-                             "and.b32 %o, %l, 15;",
-                             "shr.u32 %o, %t, 4;",
-                             "mov.b32 %o, 3;",
-                             "sub.u32 %o, 31, %l;",
-                             "shr.u32 %o, %l, 3; mad.lo.u32 %o, %o, 5, %l;",
+/// rows and places for each half of a warp, one for each quarter, one place, backwards, eights
+/// apart, crosswise.
+constexpr std::array kPlaces{"mov.b32 %o, %l;",     "mad.lo.u32 %o, %w, 32, %l;",
+                             "and.b32 %o, %l, 15;", "shr.u32 %o, %t, 4;",
+                             "and.b32 %o, %l, 7;",  "mov.b32 %o, 3;",
+                             "sub.u32 %o, 31, %l;", "shr.u32 %o, %l, 3; mad.lo.u32 %o, %o, 5, %l;",
                              "xor.b32 %o, %l, 1;"};
 struct Form {
   const char* type;
@@ -33,17 +31,26 @@ constexpr std::array kForms{Form{".b32", 4, "%r1"},
                             Form{".v2.b64", 16, "{%d1, %d2}"},
                             Form{".u16", 2, "%q1"}};
 
+enum class Tile : uint8_t { Shared, Global };
+
 class Programs {
  public:
-  Programs(uint32_t seed, bool generic) : random_(seed), space_(generic ? "" : ".shared") {}
+  Programs(uint32_t seed, bool generic, Tile tile = Tile::Shared)
+      : random_(seed),
+        is_shared_(tile == Tile::Shared),
+        space_(generic      ? ""
+               : is_shared_ ? ".shared"
+                            : ".global") {}
 
   std::string write(uint32_t length) {
     std::string body = with_header(
-        ".visible .entry k(.param .u64 out) {\n .reg .pred %p<4>; .reg .b16 %q<3>; .reg .b32 "
+        ".visible .entry k(.param .u64 out, .param .u64 at) {\n"
+        " .reg .pred %p<4>; .reg .b16 %q<3>; .reg .b32 "
         "%r<9>, %t, %l, %w, %o, %a; .reg .f32 %f<3>; .reg .b64 %d<4>, %g, %x;\n"
         " .shared .align 16 .b8 tile[4096];\n"
         " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %a, tile;\n"
-        " cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g;\n"
+        " cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g;\n" +
+        std::string(is_shared_ ? "" : " ld.param.u64 %g, [at];\n") +
         " mov.b32 %r1, %t; mov.b32 %r2, 7; mov.b32 %r3, %l; mov.b32 %r4, %w; mov.b32 %f1, %t;\n"
         " cvt.u64.u32 %d1, %t; mov.b64 %d2, 9; mov.b16 %q1, 5;\n");
     for (uint32_t i = 0; i < kWarps; ++i) body += fmt::format(" setp.eq.u32 %p{}, %w, {};\n", i, i);
@@ -76,44 +83,53 @@ class Programs {
         fmt::format(" {} mul.lo.u32 %o, %o, {}; ", kPlaces[below(kPlaces.size())], form.bytes);
     const std::string guard =
         below(3) == 0 ? fmt::format("@{}%p{} ", below(2) == 0 ? "!" : "", below(kWarps)) : "";
-    text +=
-        space_.empty() ? "cvt.u64.u32 %x, %o; add.u64 %x, %x, %g;\n " : "add.u32 %o, %o, %a;\n ";
-    const std::string at = fmt::format("[{}+{}]", space_.empty() ? "%x" : "%o", offset);
+    const bool is_wide = space_ != ".shared";
+    text += is_wide ? "cvt.u64.u32 %x, %o; add.u64 %x, %x, %g;\n " : "add.u32 %o, %o, %a;\n ";
+    const std::string at = fmt::format("[{}+{}]", is_wide ? "%x" : "%o", offset);
     return text + guard +
            (below(5) < 2 ? fmt::format("st{}{} {}, {};\n", space_, form.type, at, form.registers)
                          : fmt::format("ld{}{} {}, {};\n", space_, form.type, form.registers, at));
   }
 
   std::mt19937 random_;
+  bool is_shared_;
   std::string space_;
 };
 
+/// The entry takes `out` and, if it has a second parameter, a tile.
 std::vector<std::string> findings_of(const std::string& ptx, MachineCode code) {
   TestKernel kernel(ptx, 80, 1, code);
-  const uint64_t out = kernel.buffer(std::vector<uint64_t>(kThreads), "out");
+  kernel.arg(kernel.buffer(std::vector<uint64_t>(kThreads), "out"));
+  if (ptx.find(".u64 at)") != ptx.npos)
+    kernel.arg(kernel.buffer(std::vector<uint64_t>(512), "tile"));
   kernel.config().block = {kThreads, 1, 1};
-  kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::RaceShared};
+  kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::RaceShared,
+                              DeviceCheck::RaceGlobal};
   std::vector<std::string> all;
-  for (const DeviceFinding& each : kernel.arg(out).run(false).findings) {
+  for (const DeviceFinding& each : kernel.run(false).findings) {
+    if (each.tensor == "out") continue;  // All threads store there.
     all.push_back(fmt::format("{} x{} lines {} and {}, thread {} offset {}", name_of(each.kind),
                               each.count, each.ptx_line, each.other_ptx_line, each.thread.x,
                               each.byte_offset));
   }
   return all;
 }
-std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code) {
-  return findings_of(Programs(seed, generic).write(20 + seed % 60), code);
+std::vector<std::string> findings(uint32_t seed, bool generic, MachineCode code,
+                                  Tile tile = Tile::Shared) {
+  return findings_of(Programs(seed, generic, tile).write(20 + seed % 60), code);
 }
 
 TEST(RacePrograms, RowsAreJudgedAsTheirLanesAre) {
-  size_t races = 0;
-  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
-    const auto by_lanes = findings(seed, true, MachineCode::Never);
-    EXPECT_EQ(findings(seed, false, MachineCode::Never), by_lanes)
-        << Programs(seed, false).write(20 + seed % 60);
-    races += by_lanes.size();
+  for (const Tile tile : {Tile::Shared, Tile::Global}) {
+    size_t races = 0;
+    for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
+      const auto by_lanes = findings(seed, true, MachineCode::Never, tile);
+      EXPECT_EQ(findings(seed, false, MachineCode::Never, tile), by_lanes)
+          << Programs(seed, false, tile).write(20 + seed % 60);
+      races += by_lanes.size();
+    }
+    EXPECT_GT(races, kPrograms);
   }
-  EXPECT_GT(races, kPrograms);
 }
 
 TEST(RacePrograms, MachineCodeJudgesAsTheHandlersDo) {
