@@ -143,6 +143,7 @@ GPUEMU_AVX2 void count_below(const float* errors, size_t count, const EdgeGroup&
 
 void count_errors(const float* errors, size_t size, const HistogramCells& cells,
                   CellCounts& counts) {
+  if (cells.all) return counts.keep_all(std::span(errors, size));
   counts.finite += size;
   KeptBits kept = kept_at_first(cells);
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <iterator>
 #include <limits>
@@ -81,13 +82,121 @@ double select(const Parts& parts, const ValueRange& cell, uint64_t rank) {
 
 bool single(double from, double to) { return next(from) == to; }
 
+/// Bins for finite values from 0 to `largest`, by exponent and the first digits; the lowest holds
+/// all that are 2^32 times smaller. The bits of such values are in their order.
+class DigitBins {
+ public:
+  static constexpr size_t kCount = 1024;
+
+  explicit DigitBins(int64_t largest_bits) : lowest_((largest_bits >> kShift) - (kCount - 1)) {}
+  size_t of(double value) const {
+    return static_cast<size_t>(std::max<int64_t>((bits(value) >> kShift) - lowest_, 0));
+  }
+  static int64_t bits(double value) { return std::bit_cast<int64_t>(value); }
+
+ private:
+  static constexpr int kShift = 47;  // Leaves 11 bits of exponent and 5 digits.
+  int64_t lowest_;
+};
+
+int64_t largest_bits(std::span<const double> values) {
+  // Several at a time, because each maximum waits for the one before.
+  std::array<int64_t, 8> lanes{};
+  const size_t whole = values.size() / lanes.size() * lanes.size();
+  for (size_t i = 0; i < whole; i += lanes.size()) {
+    for (size_t lane = 0; lane < lanes.size(); ++lane) {
+      lanes[lane] = std::max(lanes[lane], DigitBins::bits(values[i + lane]));
+    }
+  }
+  for (const double value : values.subspan(whole)) {
+    lanes[0] = std::max(lanes[0], DigitBins::bits(value));
+  }
+  return *std::ranges::max_element(lanes);
+}
+
+using Ranks = std::array<uint64_t, kPercentileCount>;
+
+/// Returns the elements at `ranks` (ascending) of all values.
+std::array<double, kPercentileCount> select_all(const Parts& parts, const Ranks& ranks) {
+  int64_t largest = 0;
+  for (const auto values : parts) largest = std::max(largest, largest_bits(values));
+  const DigitBins bins(largest);
+  std::array<uint32_t, DigitBins::kCount> sizes{};
+  for (const auto values : parts) {
+    for (const double value : values) ++sizes[bins.of(value)];
+  }
+  struct Bin {
+    uint64_t before = 0;
+    std::vector<double> inside;
+  };
+  std::array<Bin, kPercentileCount> wanted;
+  std::array<size_t, kPercentileCount> bin_of{};   // Place in `wanted`, by rank.
+  std::array<uint8_t, DigitBins::kCount> place{};  // The same by bin, 0 for none, else one more.
+  size_t found = 0, bin = 0;
+  uint64_t before = 0;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    while (before + sizes[bin] <= ranks[i]) before += sizes[bin++];
+    if (place[bin] == 0) {
+      wanted[found].before = before;
+      wanted[found].inside.reserve(sizes[bin]);
+      place[bin] = static_cast<uint8_t>(++found);
+    }
+    bin_of[i] = place[bin] - size_t{1};
+  }
+  for (const auto values : parts) {
+    for (const double value : values) {
+      const uint8_t to = place[bins.of(value)];
+      if (to != 0) wanted[to - 1].inside.push_back(value);
+    }
+  }
+  std::array<double, kPercentileCount> all{};
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    Bin& one = wanted[bin_of[i]];
+    const auto at = one.inside.begin() + static_cast<std::ptrdiff_t>(ranks[i] - one.before);
+    std::nth_element(one.inside.begin(), at, one.inside.end());
+    all[i] = *at;
+  }
+  return all;
+}
+
+/// Returns element `rank` of the sorted values.
+double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
+                     const Revisit& revisit) {
+  if (rank >= counts.finite) return kInfinity;
+  size_t edge = 0;
+  while (edge < cells.edges.size() && counts.below[edge] <= rank) ++edge;
+  ValueRange cell{0, kInfinity};
+  uint64_t before = 0;
+  if (edge > 0) {
+    cell.from = cells.edges[edge - 1];
+    before = counts.below[edge - 1];
+  }
+  if (edge < cells.edges.size()) cell.to = cells.edges[edge];
+  if (single(cell.from, cell.to)) return cell.from;
+  Parts parts;
+  for (size_t i = 0; i < cells.kept.size(); ++i) {
+    const bool inside = cells.kept[i].from <= cell.from && cell.to <= cells.kept[i].to;
+    for (size_t part = i; inside && part < counts.kept.size(); part += cells.kept.size()) {
+      parts.emplace_back(counts.kept[part]);
+    }
+  }
+  std::vector<double> again;
+  if (parts.empty()) {
+    revisit([&](double value) {
+      if (cell.holds(value)) again.push_back(value);
+    });
+    parts.emplace_back(again);
+  }
+  return select(parts, cell, rank - before);
+}
+
 }  // namespace
 
 uint64_t percentile_rank(size_t which, uint64_t count) {
   return static_cast<uint64_t>(std::llround(kPercentiles[which] * static_cast<double>(count - 1)));
 }
 
-HistogramCells keep_all() { return {{0.0}, {{0.0, kInfinity}}, {1.0}, {true}}; }
+HistogramCells keep_all() { return {{}, {{0.0, kInfinity}}, {1.0}, {}, true}; }
 
 HistogramCells cells_around_percentiles(std::vector<double> sample, uint64_t count) {
   HistogramCells cells;
@@ -178,34 +287,20 @@ void CellCounts::merge(CellCounts&& other) {
   for (std::vector<double>& values : other.kept) kept.push_back(std::move(values));
 }
 
-double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
-                     const Revisit& revisit) {
-  if (rank >= counts.finite) return kInfinity;
-  size_t edge = 0;
-  while (edge < cells.edges.size() && counts.below[edge] <= rank) ++edge;
-  ValueRange cell{0, kInfinity};
-  uint64_t before = 0;
-  if (edge > 0) {
-    cell.from = cells.edges[edge - 1];
-    before = counts.below[edge - 1];
+std::array<double, kPercentileCount> percentiles_of(uint64_t count, const HistogramCells& cells,
+                                                    const CellCounts& counts,
+                                                    const Revisit& revisit) {
+  Ranks ranks{};
+  for (size_t which = 0; which < ranks.size(); ++which)
+    ranks[which] = percentile_rank(which, count);
+  std::array<double, kPercentileCount> all{};
+  if (cells.all && ranks.back() < counts.finite) {
+    return select_all({counts.kept.begin(), counts.kept.end()}, ranks);
   }
-  if (edge < cells.edges.size()) cell.to = cells.edges[edge];
-  if (single(cell.from, cell.to)) return cell.from;
-  Parts parts;
-  for (size_t i = 0; i < cells.kept.size(); ++i) {
-    const bool inside = cells.kept[i].from <= cell.from && cell.to <= cells.kept[i].to;
-    for (size_t part = i; inside && part < counts.kept.size(); part += cells.kept.size()) {
-      parts.emplace_back(counts.kept[part]);
-    }
+  for (size_t which = 0; which < ranks.size(); ++which) {
+    all[which] = value_at_rank(ranks[which], cells, counts, revisit);
   }
-  std::vector<double> again;
-  if (parts.empty()) {
-    revisit([&](double value) {
-      if (cell.holds(value)) again.push_back(value);
-    });
-    parts.emplace_back(again);
-  }
-  return select(parts, cell, rank - before);
+  return all;
 }
 
 }  // namespace gpuemu

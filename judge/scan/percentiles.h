@@ -1,5 +1,6 @@
-// Exact order statistics of the absolute errors in one pass: a sample estimates where the wanted
-// elements are; the pass counts values below a few edges there and keeps those between them.
+// Exact order statistics of the absolute errors in one pass. Of a large tensor, a sample estimates
+// where the wanted elements are; the pass counts values below a few edges there and keeps those
+// between them. Of a small one, the pass keeps all.
 #pragma once
 
 #include <array>
@@ -31,6 +32,7 @@ struct HistogramCells {
   std::vector<ValueRange> kept;  ///< Ascending, disjoint; the ends are edges or infinity.
   std::vector<double> shares;    ///< Estimated part of all values in each kept range.
   std::vector<bool> ends;        ///< Whether the edge at this position is an end of a kept range.
+  bool all = false;              ///< There are no edges, and one kept range of all finite values.
 };
 
 /// Keeps everything; for small tensors.
@@ -49,14 +51,21 @@ struct CellCounts {
 
   void add(const HistogramCells& cells, double value, uint64_t times = 1);
   void add_all(const HistogramCells& cells, std::span<const double> values);
+  /// The same for cells that keep all of `values`, which are finite.
+  template <typename T>
+  void keep_all(std::span<const T> values) {
+    finite += values.size();
+    kept[0].insert(kept[0].end(), values.begin(), values.end());
+  }
   void merge(CellCounts&& other);
 };
 
 /// Calls visit(value) for every value again; used only if the sample was misleading.
 using Revisit = std::function<void(const std::function<void(double)>& visit)>;
 
-/// Returns element `rank` of the sorted values.
-double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
-                     const Revisit& revisit);
+/// Returns the percentiles of `count` values.
+std::array<double, kPercentileCount> percentiles_of(uint64_t count, const HistogramCells& cells,
+                                                    const CellCounts& counts,
+                                                    const Revisit& revisit);
 
 }  // namespace gpuemu

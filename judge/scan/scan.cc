@@ -18,7 +18,7 @@ namespace gpuemu {
 namespace {
 
 // Below this size, keeping all errors is as cheap as sampling.
-constexpr size_t kSampleFrom = 4096;
+constexpr size_t kSampleFrom = 16384;
 constexpr size_t kSampleMin = 512;
 constexpr size_t kSampleMax = size_t{1} << 12;
 // Enough to detect a bias of a tenth of a unit, and a small part of the pass.
@@ -146,12 +146,10 @@ void fill_stats(const Judge& judge, const HistogramCells& cells, Scan& scan, Err
       visit(absolute_error(element(comparison.output, i), element(comparison.reference, i)));
     }
   };
-  const std::array<double*, kPercentileCount> places{&stats.p50_abs, &stats.p90_abs,
-                                                     &stats.p99_abs};
-  for (size_t which = 0; which < kPercentileCount; ++which) {
-    const uint64_t rank = percentile_rank(which, scan.count);
-    *places[which] = value_at_rank(rank, cells, scan.errors, revisit);
-  }
+  const auto [p50, p90, p99] = percentiles_of(scan.count, cells, scan.errors, revisit);
+  stats.p50_abs = p50;
+  stats.p90_abs = p90;
+  stats.p99_abs = p99;
 }
 
 uint64_t bits_of(const TensorView& tensor, size_t index) {

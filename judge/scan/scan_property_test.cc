@@ -19,7 +19,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr DType kFloats[] = {DType::Float16, DType::BFloat16, DType::Float32, DType::Float64};
-constexpr size_t kSizes[] = {1, 7, 8, 511, 512, 513, 1029, 4095, 4096, 5000, 9001};
+constexpr size_t kSizes[] = {1, 7, 8, 511, 512, 513, 1029, 4096, 9001, 16383, 16384, 20011};
 
 /// Kinds of element ranges. Most contain nothing special, so that every kind of block occurs.
 enum class Mood {

@@ -44,6 +44,9 @@ GPUEMU_AVX2 void count_below(const WideBlock& block, const EdgeGroup& group, Cel
 }
 
 void count_errors(const WideBlock& block, const HistogramCells& cells, CellCounts& counts) {
+  if (cells.all) {
+    return counts.keep_all(std::span<const double>(block.error).first(block.count));
+  }
   counts.finite += block.count;
   KeptBits kept = kept_at_first(cells);
   for (size_t edge = 0; edge < cells.edges.size(); edge += kEdgesAtOnce) {
