@@ -144,17 +144,22 @@ std::span<const std::byte> ExecuteBuffer::body(std::span<const std::byte> image)
   return image.subspan(front_bytes_, body_bytes_);
 }
 
-Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
-  uploaded_ = memory_->host(total_bytes_);
-  const auto within = uploaded_.subspan(front_bytes_, body_bytes_);
-  std::ranges::fill(uploaded_.first(front_bytes_), guard_byte(run));
-  std::ranges::fill(uploaded_.subspan(front_bytes_ + body_bytes_), guard_byte(run));
-  // Memory that a dense input overwrites needs no poison.
-  if (!reads_arena(tensor_->role) || !is_dense(*tensor_)) fill_with_poison(within, run);
+Result<std::span<const std::byte>> ExecuteBuffer::image(Arena& arena, uint32_t run,
+                                                        bool warmup) const {
+  const bool reads = reads_arena(tensor_->role), dense = is_dense(*tensor_);
   const uint64_t bytes =
       static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
-  if (reads_arena(tensor_->role)) {
-    const uint64_t offset = warmup ? tensor_->warmup_offset : tensor_->arena_offset;
+  const uint64_t offset = warmup ? tensor_->warmup_offset : tensor_->arena_offset;
+  if (reads && dense && total_bytes_ == bytes && memory_->copies_now()) {
+    return std::span<const std::byte>(GPUEMU_TRY(arena.range(offset, bytes)));
+  }
+  const std::span<std::byte> all = memory_->host(total_bytes_);
+  const auto within = all.subspan(front_bytes_, body_bytes_);
+  std::ranges::fill(all.first(front_bytes_), guard_byte(run));
+  std::ranges::fill(all.subspan(front_bytes_ + body_bytes_), guard_byte(run));
+  // Memory that a dense input overwrites needs no poison.
+  if (!reads || !dense) fill_with_poison(within, run);
+  if (reads) {
     const std::span<const std::byte> packed = GPUEMU_TRY(arena.range(offset, bytes));
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   } else if (!tensor_->initial.empty()) {
@@ -162,6 +167,11 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
     fill_elements(tensor_->initial, packed);
     scatter(tensor_->dtype, tensor_->shape, tensor_->layout, packed, within);
   }
+  return std::span<const std::byte>(all);
+}
+
+Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
+  uploaded_ = GPUEMU_TRY(image(arena, run, warmup));
   if (total_bytes_ == 0) return ok_status();
   GPUEMU_TRY(memory_->upload(allocation_, uploaded_));
   // A kernel must not read poison.

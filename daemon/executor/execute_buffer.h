@@ -52,13 +52,16 @@ class ExecuteBuffer {
 
  private:
   ExecuteBuffer(RunMemory& memory, const PlanTensor& tensor) : memory_(&memory), tensor_(&tensor) {}
+  /// Returns what upload() copies to the device: the elements in the arena where that is all.
+  Result<std::span<const std::byte>> image(Arena& arena, uint32_t run, bool warmup) const;
   std::span<const std::byte> body(std::span<const std::byte> image) const;
 
   RunMemory* memory_;  ///< Null after a move.
   const PlanTensor* tensor_;
   uint64_t allocation_ = 0;
   uint64_t front_bytes_ = 0, body_bytes_ = 0, total_bytes_ = 0;
-  std::span<std::byte> uploaded_, downloaded_;
+  std::span<const std::byte> uploaded_;
+  std::span<std::byte> downloaded_;
 };
 
 }  // namespace gpuemu

@@ -17,7 +17,7 @@ uint64_t rounded(uint64_t bytes) { return (bytes + kHostAlignment - 1) & ~(kHost
 
 }  // namespace
 
-RunMemory::RunMemory(Device& device) : device_(device) {
+RunMemory::RunMemory(Device& device) : device_(device), blank_(blank_memory_of(device)) {
   if (device.properties().checks_bounds) return;
   if (const auto streams = device.streams()) streams_ = *streams;
   if (streams_ != nullptr) pool_ = std::make_unique<Pool>(device_memory(device), PoolOptions());
@@ -31,7 +31,8 @@ RunMemory::~RunMemory() {
 
 Result<uint64_t> RunMemory::allocate(uint64_t bytes, const std::string& name) {
   const bool pooled = pool_ != nullptr && bytes <= kPooledBytesMax;
-  return pooled ? pool_->allocate(bytes, name) : device_.allocate(bytes, name);
+  if (pooled) return pool_->allocate(bytes, name);
+  return blank_ != nullptr ? blank_->allocate_blank(bytes, name) : device_.allocate(bytes, name);
 }
 
 Status RunMemory::free(uint64_t address, uint64_t bytes) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/memory/pool.h"
+#include "runtime/device/blank.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu {
@@ -27,7 +28,7 @@ class RunMemory {
 
   Device& device() { return device_; }
 
-  /// Like Device::allocate() and free().
+  /// Like BlankMemory::allocate_blank() and Device::free().
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name);
   Status free(uint64_t address, uint64_t bytes);
 
@@ -35,9 +36,11 @@ class RunMemory {
   void reuse_host();
   /// Returns memory with undefined content, owned by the caller until reuse_host().
   std::span<std::byte> host(uint64_t bytes);
-  /// `from` must come from host(), and stay unchanged until settle(). A later launch sees the
-  /// bytes.
+  /// `from` must stay unchanged until settle(), and come from host() unless copies_now(). A later
+  /// launch sees the bytes.
   Status upload(uint64_t address, std::span<const std::byte> from);
+  /// Returns whether upload() has ended when it returns.
+  bool copies_now() const { return streams_ == nullptr; }
   /// `to` must come from host(); it has the bytes after settle().
   Status download(std::span<std::byte> to, uint64_t address);
   /// Waits for the copies.
@@ -47,6 +50,7 @@ class RunMemory {
   void grow_host(uint64_t bytes);
 
   Device& device_;
+  BlankMemory* const blank_;    ///< Null: allocate() does no work that could be saved.
   Streams* streams_ = nullptr;  ///< Null: everything is synchronous.
   std::unique_ptr<Pool>
       pool_;  ///< Keeps small blocks; null on a device that checks bounds or has no streams.

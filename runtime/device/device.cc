@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "common/numeric/dtype.h"
+#include "runtime/device/blank.h"
 #include "runtime/device/sparse.h"
 #include "runtime/device/stream.h"
 
@@ -63,6 +64,7 @@ std::vector<std::string> dtypes_of(int sm) {
   return out;
 }
 
+BlankMemory* blank_memory_of(Device& device) { return dynamic_cast<BlankMemory*>(&device); }
 SparseMemory* sparse_memory_of(Device& device) { return dynamic_cast<SparseMemory*>(&device); }
 
 }  // namespace gpuemu

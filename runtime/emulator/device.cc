@@ -93,10 +93,19 @@ Result<MemoryInfo> Emulator::memory() {
 }
 
 Result<uint64_t> Emulator::allocate(uint64_t bytes, const std::string& name) {
+  return allocate_buffer(bytes, name, Memory::Kind::Buffer);
+}
+
+Result<uint64_t> Emulator::allocate_blank(uint64_t bytes, const std::string& name) {
+  return allocate_buffer(bytes, name, Memory::Kind::Blank);
+}
+
+Result<uint64_t> Emulator::allocate_buffer(uint64_t bytes, const std::string& name,
+                                           Memory::Kind kind) {
   GPUEMU_TRY(ready());
   const std::lock_guard running(running_);
   const std::lock_guard layout(layout_);
-  auto made = memory_.allocate(bytes, name);
+  auto made = memory_.allocate(bytes, name, kind);
   if (made) addresses_.insert(*made);
   if (made) return made;
   return made.error().with_context(

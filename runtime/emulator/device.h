@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/device/blank.h"
 #include "runtime/device/sparse.h"
 #include "runtime/emulator/checks/pending_stores.h"
 #include "runtime/emulator/emulator.h"
@@ -31,7 +32,7 @@ namespace gpuemu::emulator {
 
 class EmulatorStreams;
 
-class Emulator final : public Device, public SparseMemory {
+class Emulator final : public Device, public BlankMemory, public SparseMemory {
  public:
   explicit Emulator(const EmulatorOptions& options);
   ~Emulator() override;
@@ -40,6 +41,7 @@ class Emulator final : public Device, public SparseMemory {
   Result<MemoryInfo> memory() override;
   Result<Streams*> streams() override;
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name) override;
+  Result<uint64_t> allocate_blank(uint64_t bytes, const std::string& name) override;
   Result<uint64_t> allocate_sparse(uint64_t bytes, const std::string& name,
                                    std::span<const std::byte> pattern) override;
   Status free(uint64_t address) override;
@@ -87,6 +89,7 @@ class Emulator final : public Device, public SparseMemory {
   Status ready() const;
 
  private:
+  Result<uint64_t> allocate_buffer(uint64_t bytes, const std::string& name, Memory::Kind kind);
   void lose(const LaunchConfig& config, const LaunchReport& report);
   Result<Program*> program(ModuleId module);
   Result<std::vector<EntryInfo>> entries_of(ModuleId module);

@@ -30,6 +30,8 @@ constexpr std::string_view kHost = "what the host has left";
 /// often. Clearing new ones takes as long as a small launch.
 constexpr uint64_t kHistoryWordsKept = uint64_t{64} << 10;
 constexpr size_t kHistoriesKept = 32;
+/// The same for marks of defined bytes.
+constexpr uint64_t kMarksKept = 4 * kHistoryWordsKept;
 /// For allocations from this size on, check that the host has as much memory left: if it runs out,
 /// the kernel's out-of-memory killer ends processes.
 constexpr uint64_t kLookBytes = uint64_t{256} << 20;
@@ -56,7 +58,7 @@ void track(Allocation& variable) {
 }  // namespace
 
 Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind kind) {
-  const bool tracked = kind == Kind::Buffer;
+  const bool tracked = kind == Kind::Buffer || kind == Kind::Blank;
   const uint64_t counted = kind == Kind::Host ? 0 : bytes;
   const auto out = [&](std::string_view what) {
     std::vector<AllocationOwner> owners;
@@ -96,12 +98,14 @@ Result<uint64_t> Memory::allocate(uint64_t bytes, const std::string& name, Kind 
   allocation->all_defined = !tracked;
   if (tracked) {
     try {
-      allocation->defined.resize(bytes);
+      allocation->defined = kind == Kind::Blank ? any_marks(bytes) : std::vector<uint8_t>(bytes);
       allocation->marks = allocation->defined.data();
     } catch (const std::bad_alloc&) {
       return out(kHost);
     }
-    std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+    if (kind == Kind::Buffer) {
+      std::memset(reinterpret_cast<void*>(allocation->base), static_cast<int>(kPoison), bytes);
+    }
     if (fenced == nullptr && red_zone_ <= kRedZone) {
       const uint64_t end = allocation->base + bytes;
       std::memset(reinterpret_cast<void*>(start), 0, allocation->base - start);
@@ -137,6 +141,7 @@ Status Memory::free(uint64_t address) {
   changes();
   by_base_.erase(found);
   keep_history(*gone);
+  keep_marks(*gone);
   if (freed_kept_ != 0 && is_buffer) keep_freed(std::move(gone));
   return ok_status();
 }
@@ -146,6 +151,22 @@ void Memory::keep_history(Allocation& gone) {
   if (histories_.size() == kHistoriesKept) histories_.erase(histories_.begin());
   histories_.push_back(
       {std::move(gone.last_writes), std::move(gone.last_reads), gone.history_words});
+}
+
+void Memory::keep_marks(Allocation& gone) {
+  if (gone.defined.empty() || gone.defined.size() > kMarksKept) return;
+  if (marks_.size() == kHistoriesKept) marks_.erase(marks_.begin());
+  marks_.push_back(std::move(gone.defined));
+}
+
+std::vector<uint8_t> Memory::any_marks(uint64_t bytes) {
+  const auto kept = std::ranges::find_if(
+      marks_, [&](const std::vector<uint8_t>& one) { return one.size() >= bytes; });
+  if (kept == marks_.end()) return std::vector<uint8_t>(bytes);
+  std::vector<uint8_t> found = std::move(*kept);
+  marks_.erase(kept);
+  found.resize(bytes);
+  return found;
 }
 
 /// Gives an allocation a history: a kept one that has room and is not much larger, else a new one.

@@ -36,9 +36,10 @@ class Memory {
   explicit Memory(uint64_t limit, uint64_t red_zone = kRedZone, uint64_t freed_kept = 0)
       : limit_(limit), red_zone_(red_zone), freed_kept_(freed_kept) {}
 
-  /// Buffers are filled with poison, and reads before a write are reported. Module variables and
-  /// host memory start as zeros; host memory does not count against the limit.
-  enum class Kind { Buffer, Variable, Host };
+  /// Buffers are filled with poison, and reads before a write are reported. A blank one has any
+  /// content, until upload() or fill() of all of it. Module variables and host memory start as
+  /// zeros; host memory does not count against the limit.
+  enum class Kind { Buffer, Blank, Variable, Host };
   Result<uint64_t> allocate(uint64_t bytes, const std::string& name, Kind kind = Kind::Buffer);
   /// Frees an allocation. Freeing the last buffer also clears the kernels' heap, because nothing
   /// can point into it any more. nearest() finds a freed buffer until newer ones use up the space
@@ -115,6 +116,9 @@ class Memory {
   }
   void keep_freed(std::unique_ptr<Allocation> gone);
   void keep_history(Allocation& gone);
+  void keep_marks(Allocation& gone);
+  /// Marks for so many bytes, of any content. Throws std::bad_alloc.
+  std::vector<uint8_t> any_marks(uint64_t bytes);
   void give_history(Allocation& to, uint64_t words);
   void forget_freed(uint64_t bytes_max);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
@@ -145,6 +149,7 @@ class Memory {
     uint64_t words = 0;
   };
   std::vector<History> histories_;
+  std::vector<std::vector<uint8_t>> marks_;  ///< Those of freed buffers, for blank ones.
 };
 
 }  // namespace gpuemu::emulator

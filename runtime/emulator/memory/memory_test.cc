@@ -1,5 +1,8 @@
-// Race histories that outlive their allocations.
+// What outlives allocations: race histories, and marks of defined bytes.
 #include "runtime/emulator/memory/memory.h"
+
+#include <algorithm>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -55,6 +58,40 @@ TEST_F(Histories, AreForgottenWhereSegmentsAreNumberedAnew) {
   Allocation& next = launch_with(kBytes);
   EXPECT_EQ(memory_.segments, 1u);
   for (uint64_t word = 0; word < kWords; ++word) ASSERT_EQ(next.last_writes[word], 0u);
+}
+
+TEST(BlankBuffers, AreAsUploadedWhateverWasThereBefore) {
+  Memory memory(uint64_t{1} << 30);
+  const std::vector<std::byte> content(kBytes - 64, std::byte{7});
+  for (int round = 0; round < 2; ++round) {
+    // Leaves marks of which some are set and some are not.
+    const uint64_t before = *memory.allocate(kBytes, "before");
+    ASSERT_TRUE(memory.fill(before, std::byte{1}, kBytes / 2).ok());
+    ASSERT_TRUE(memory.free(before).ok());
+    const uint64_t address = *memory.allocate(content.size(), "blank", Memory::Kind::Blank);
+    ASSERT_TRUE(memory.upload(address, content).ok());
+    ASSERT_TRUE(memory.forget(address + 8, 16).ok());
+    const Allocation& blank = *memory.find(address, content.size());
+    ASSERT_EQ(blank.defined.size(), content.size());
+    for (uint64_t at = 0; at < content.size(); ++at) {
+      ASSERT_EQ(blank.defined[at], at < 8 || at >= 24 ? 1 : 0) << at;
+    }
+    std::vector<std::byte> read(content.size());
+    ASSERT_TRUE(memory.download(read, address).ok());
+    EXPECT_EQ(read, content);
+    ASSERT_TRUE(memory.free(address).ok());
+  }
+}
+
+TEST(BlankBuffers, LeaveNoMarksInOtherBuffers) {
+  Memory memory(uint64_t{1} << 30);
+  const std::vector<std::byte> content(kBytes);
+  const uint64_t address = *memory.allocate(kBytes, "blank", Memory::Kind::Blank);
+  ASSERT_TRUE(memory.upload(address, content).ok());
+  ASSERT_TRUE(memory.free(address).ok());
+  const uint64_t next = *memory.allocate(kBytes, "buffer");
+  const Allocation& buffer = *memory.find(next, kBytes);
+  EXPECT_EQ(std::ranges::count(buffer.defined, 0), static_cast<std::ptrdiff_t>(kBytes));
 }
 
 }  // namespace
