@@ -32,6 +32,8 @@ constexpr uint64_t kEndingMilliseconds = 1'000;
 /// One array of a reference: the largest tensor of 32-bit elements, widened to 64 bits.
 constexpr uint64_t kResultBytesMax = 2 * kTensorBytesMax;
 constexpr size_t kReceiveBytes = size_t{64} << 10;
+/// The first request starts Python at once; so many of those behind it are sent together.
+constexpr size_t kSentTogether = 3;
 
 /// Creates the file in memory, whose lines tracebacks of reference_process.py show.
 Result<UniqueFd> script_file() {
@@ -115,11 +117,16 @@ void ReferenceProcess::State::discard() {
   sent = 0;
 }
 
-/// Sends those that the process does not have yet.
+/// Sends those that the process does not have yet, together.
 Status ReferenceProcess::State::send_requests() {
-  for (; sent < in_flight.size(); ++sent) {
-    GPUEMU_TRY(child.send(encode_request(in_flight[sent]), deadline_after(kStartMilliseconds)));
+  std::vector<std::byte> frames;
+  for (size_t i = sent; i < in_flight.size(); ++i) {
+    const auto frame = encode_request(in_flight[i]);
+    frames.insert(frames.end(), frame.begin(), frame.end());
   }
+  if (frames.empty()) return ok_status();
+  GPUEMU_TRY(child.send(frames, deadline_after(kStartMilliseconds)));
+  sent = in_flight.size();
   return ok_status();
 }
 
@@ -193,9 +200,14 @@ Result<ReferenceReply> ReferenceProcess::State::wait() {
     const Deadline until = ready ? deadline : deadline_after(kStartMilliseconds);
     Result<std::vector<std::byte>> frame = next_frame_unless_cancelled(until);
     if (!frame) return cancelled ? frame.error() : ended(frame.error());
-    struct stat info{};
-    const bool known = ::fstat(arenas[in_flight.front().arena]->fd(), &info) == 0;
-    auto reply = reader.read(*frame, known ? static_cast<uint64_t>(info.st_size) : 0);
+    const Arena& arena = *arenas[in_flight.front().arena];
+    auto reply = reader.read(*frame, arena.bytes());
+    if (!reply && reply.error().code == ErrorCode::Corruption) {
+      // Python may have enlarged it for its answer.
+      struct stat info{};
+      const bool known = ::fstat(arena.fd(), &info) == 0;
+      reply = reader.read(*frame, known ? static_cast<uint64_t>(info.st_size) : 0);
+    }
     if (!reply && reply.error().code == ErrorCode::Corruption) return ended(reply.error());
     if (!reply) {
       if (reply.error().code == ErrorCode::Unavailable) discard();
@@ -236,6 +248,7 @@ void ReferenceProcess::State::answer_next() {
     if (const Status again = send_requests(); !again) return answer_first(ended(again.error()));
     start_clock();
   }
+  static_cast<void>(send_requests().ok());  // The answer to an earlier one says why it fails.
   Result<ReferenceReply> reply = wait();
   const bool outdated = !reply && reply.error().code == ErrorCode::Cancelled && !cancelled;
   if (outdated) reply = in_another();
@@ -253,9 +266,9 @@ Status ReferenceProcess::begin(ReferenceRequest request) {
   if (request.memory_bytes == 0) request.memory_bytes = state.options.memory_bytes;
   if (!state.in_flight.empty()) {
     // If it cannot be sent, the answer to an earlier request says why, and it is sent again then.
-    const bool may_send = state.sent == state.in_flight.size();
     state.in_flight.push_back(std::move(request));
-    if (may_send) static_cast<void>(state.send_requests());
+    const size_t waiting = state.in_flight.size() - state.sent;
+    if (state.sent > 0 && waiting >= kSentTogether) static_cast<void>(state.send_requests());
     return ok_status();
   }
   GPUEMU_TRY(state.start());

@@ -27,6 +27,8 @@ constexpr uint64_t kEndingMilliseconds = 1'000;
 constexpr uint64_t kCancelledMilliseconds = 500;
 constexpr uint64_t kCancelPollMilliseconds = 100;
 constexpr size_t kReceiveBytes = size_t{256} << 10;
+/// Plans behind another one are sent together, up to this size: each send wakes the worker.
+constexpr size_t kKeptBytes = size_t{32} << 10;
 
 struct Loaded {
   ModuleText module;
@@ -44,6 +46,14 @@ Status expect(ByteReader& in, MessageKind wanted) {
                static_cast<int>(kind), static_cast<int>(wanted));
 }
 
+void append_frame(std::vector<std::byte>& to, const std::vector<std::byte>& message) {
+  const auto length = static_cast<uint32_t>(message.size());
+  const size_t at = to.size();
+  to.resize(at + sizeof length + message.size());
+  std::memcpy(to.data() + at, &length, sizeof length);
+  std::ranges::copy(message, to.begin() + static_cast<std::ptrdiff_t>(at + sizeof length));
+}
+
 }  // namespace
 
 struct WorkerClient::State {
@@ -59,8 +69,10 @@ struct WorkerClient::State {
     std::string module_key;
     uint64_t timeout_ms = 0;
     std::vector<std::byte> message;
-    bool sent = false;  ///< To the worker that runs now.
+    bool sent = false;  ///< To the worker that runs now, or kept for it.
   };
+  std::vector<std::byte> kept;  ///< Frames of the last plans in flight.
+  size_t plans_kept = 0;
   std::deque<InFlight> in_flight;  ///< In the order of begin(), which is that of the answers.
   Deadline answer_by{};            ///< Deadline of the first of them.
   std::map<uint32_t, Result<ExecutionReport>> answers;  ///< Not fetched yet, by arena.
@@ -80,6 +92,10 @@ struct WorkerClient::State {
   Status start();
   Status greet();
   Status send(const std::vector<std::byte>& message);
+  /// Keeps a plan's message for send_kept().
+  void keep(const std::vector<std::byte>& message);
+  /// Sends the kept messages together.
+  void send_kept();
   Result<std::vector<std::byte>> receive(Deadline deadline);
   /// Waits for the answer to the first plan; Cancelled soon after `*cancel` became true.
   Result<std::vector<std::byte>> receive_report(const std::atomic<bool>* cancel);
@@ -92,6 +108,8 @@ struct WorkerClient::State {
   /// For a worker that was ended: it did not run the plans after the first one.
   void forget_sent() {
     for (InFlight& one : in_flight) one.sent = false;
+    kept.clear();
+    plans_kept = 0;
   }
   Result<std::vector<EntryInfo>> load(const ModuleText& module);
   /// Returns the error for the caller, after removing an unusable process.
@@ -142,16 +160,33 @@ Status WorkerClient::State::make_room() {
   return ensure();
 }
 
+void WorkerClient::State::keep(const std::vector<std::byte>& message) {
+  append_frame(kept, message);
+  ++plans_kept;
+  if (kept.size() > kKeptBytes) send_kept();
+}
+
+void WorkerClient::State::send_kept() {
+  if (plans_kept == 0) return;
+  const Status sent = link->send(kept, deadline_after(kSendMilliseconds));
+  // Otherwise the answer to the first plan says why, and send_again() sends these.
+  if (!sent) {
+    for (size_t i = in_flight.size() - plans_kept; i < in_flight.size(); ++i) {
+      in_flight[i].sent = false;
+    }
+  }
+  kept.clear();
+  plans_kept = 0;
+}
+
 Status WorkerClient::State::send(const std::vector<std::byte>& message) {
   if (message.size() > kMessageBytesMax) {
     return error(ErrorCode::ResourceExhausted,
                  "a message of {} bytes to the worker, the limit is {}", message.size(),
                  kMessageBytesMax);
   }
-  const auto length = static_cast<uint32_t>(message.size());
-  std::vector<std::byte> frame(sizeof length);
-  std::memcpy(frame.data(), &length, sizeof length);
-  frame.insert(frame.end(), message.begin(), message.end());
+  std::vector<std::byte> frame;
+  append_frame(frame, message);
   return link->send(frame, deadline_after(kSendMilliseconds));
 }
 
@@ -275,8 +310,9 @@ Status WorkerClient::begin(const ExecutionPlan& plan, std::vector<std::byte> mes
     // send_again() sends it if the worker lacks its module or cannot take it now.
     const auto known = state_->loaded.find(plan.module_key);
     const bool has = known != state_->loaded.end() && known->second.start == state_->starts;
-    begun.sent = has && state_->in_flight.back().sent && state_->send(begun.message).ok();
+    begun.sent = has && state_->in_flight.back().sent && begun.message.size() <= kMessageBytesMax;
     state_->in_flight.push_back(std::move(begun));
+    if (state_->in_flight.back().sent) state_->keep(state_->in_flight.back().message);
     return ok_status();
   }
   GPUEMU_TRY(state_->ensure());
@@ -343,6 +379,7 @@ void WorkerClient::State::answer_first(Result<ExecutionReport> report) {
 
 /// Waits for the answer to the first plan. REQUIRES: one is in flight.
 void WorkerClient::State::answer_next(const std::atomic<bool>* cancel) {
+  send_kept();
   if (!in_flight.front().sent) {
     if (cancel != nullptr && *cancel) {
       return answer_first(error(ErrorCode::Cancelled, "the case was cancelled"));
@@ -363,6 +400,7 @@ Result<ExecutionReport> WorkerClient::finish(const std::atomic<bool>* cancel, ui
 }
 
 void WorkerClient::look() {
+  state_->send_kept();
   while (!state_->in_flight.empty() && state_->in_flight.front().sent) {
     const auto message = state_->receive(deadline_after(0));
     if (!message) return;  // Who waits for it learns why.

@@ -87,8 +87,9 @@ class WorkerClient {
   /// Returns the entries of a PTX module. Compile for text that is not valid PTX.
   Result<std::vector<EntryInfo>> load(const std::string& key, const std::string& name,
                                       const std::string& ptx);
-  /// Sends the plan and returns. The worker runs plans in the order in which they were sent; only
-  /// one of each arena may be in flight. Requires the module loaded with load().
+  /// Sends the plan and returns; a plan behind another one may be sent with the next call that
+  /// waits or looks. The worker runs plans in the order in which they were begun; only one of each
+  /// arena may be in flight. Requires the module loaded with load().
   Status begin(const ExecutionPlan& plan);
   /// The same with the result of encode_plan(), for callers that encode before their turn.
   Status begin(const ExecutionPlan& plan, std::vector<std::byte> message);

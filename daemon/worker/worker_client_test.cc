@@ -177,6 +177,98 @@ TEST_F(Worker, AMissingProgramIsUnavailable) {
   EXPECT_EQ(worker.properties().error().code, ErrorCode::Unavailable);
 }
 
+/// A link to a process that counts what is sent.
+class CountingLink : public WorkerLink {
+ public:
+  explicit CountingLink(int& sends) : sends_(sends) {}
+  Status start(const WorkerOptions& options, std::span<const Arena* const> arenas) override {
+    return link_->start(options, arenas);
+  }
+  bool running() override { return link_->running(); }
+  Status send(std::span<const std::byte> bytes, Deadline deadline) override {
+    ++sends_;
+    return link_->send(bytes, deadline);
+  }
+  Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) override {
+    return link_->receive(to, bytes_max, deadline);
+  }
+  void kill() override { link_->kill(); }
+  void stop(Deadline deadline) override { link_->stop(deadline); }
+  int pid() const override { return link_->pid(); }
+  std::string error_tail() override { return link_->error_tail(); }
+  std::string ending() const override { return link_->ending(); }
+
+ private:
+  const std::unique_ptr<WorkerLink> link_ = worker_process();
+  int& sends_;
+};
+
+class SeveralPlans : public Worker {
+ protected:
+  void SetUp() override { ASSERT_TRUE(several_.load("key", "add.ptx", "add")); }
+  void begin(uint32_t arena, const std::string& entry) {
+    ExecutionPlan plan = add_plan(entry);
+    plan.arena = arena;
+    ASSERT_TRUE(several_.begin(plan));
+  }
+  void expect_sum(uint32_t arena) {
+    const auto report = several_.finish(nullptr, arena);
+    ASSERT_TRUE(report) << report.error().message;
+    EXPECT_EQ(floats_at(*arenas_[arena], 128), (std::vector<float>{11, 22, 33, 44}));
+  }
+  Arena second_ = add_arena(), third_ = add_arena();
+  const std::vector<Arena*> arenas_{&arena_, &second_, &third_};
+  int sends_ = 0;
+  WorkerClient several_{options(), {arenas_.begin(), arenas_.end()}, [this] {
+                          return std::make_unique<CountingLink>(sends_);
+                        }};
+};
+
+TEST_F(SeveralPlans, ThoseBehindTheFirstAreSentTogether) {
+  const int before = sends_;
+  for (uint32_t arena = 0; arena < 3; ++arena) begin(arena, "add");
+  EXPECT_EQ(sends_, before + 1) << "the first starts at once";
+  for (uint32_t arena = 0; arena < 3; ++arena) expect_sum(arena);
+  EXPECT_EQ(sends_, before + 2);
+}
+
+TEST_F(SeveralPlans, LookingSendsThem) {
+  const int before = sends_;
+  for (uint32_t arena = 0; arena < 3; ++arena) begin(arena, "add");
+  several_.look();
+  EXPECT_EQ(sends_, before + 2);
+  for (uint32_t arena = 0; arena < 3; ++arena) expect_sum(arena);
+}
+
+TEST_F(SeveralPlans, ACrashOfTheFirstSendsTheOthersToAnotherWorker) {
+  begin(0, "crash");
+  begin(1, "add");
+  begin(2, "add");
+  EXPECT_EQ(several_.finish(nullptr, 0).error().code, ErrorCode::Unavailable);
+  expect_sum(1);
+  expect_sum(2);
+  EXPECT_EQ(several_.restarts(), 1u);
+}
+
+TEST_F(SeveralPlans, ACrashInTheMiddleIsThatPlansAlone) {
+  begin(0, "add");
+  begin(1, "crash");
+  begin(2, "add");
+  expect_sum(0);
+  EXPECT_EQ(several_.finish(nullptr, 1).error().code, ErrorCode::Unavailable);
+  expect_sum(2);
+}
+
+TEST_F(SeveralPlans, AWorkerThatEndsBeforeTheyAreSentIsReplaced) {
+  begin(0, "add");
+  begin(1, "add");
+  ::kill(several_.pid(), SIGKILL);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(several_.pid()), &info, WEXITED | WNOWAIT), 0);
+  static_cast<void>(several_.finish(nullptr, 0).ok());  // It may have answered before.
+  expect_sum(1);
+}
+
 TEST_F(Worker, NothingIsLeftWhenItIsDestroyedInFlight) {
   pid_t pid = -1;
   {
