@@ -62,6 +62,9 @@ Status Arena::map(uint64_t bytes) {
 
 Status Arena::grow(uint64_t bytes) {
   if (bytes <= bytes_) return ok_status();
+  // Another process may have enlarged it, which must not be undone.
+  GPUEMU_TRY(refresh());
+  if (bytes <= bytes_) return ok_status();
   const uint64_t rounded = (bytes + 0xfffff) & ~uint64_t{0xfffff};
   if (::ftruncate(fd_.get(), static_cast<off_t>(rounded)) != 0) {
     return refused("ftruncate", rounded);

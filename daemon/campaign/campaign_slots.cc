@@ -167,9 +167,7 @@ Campaign::Outcomes Campaign::run_together(const std::vector<Wanted>& cases, cons
     for (size_t i = 0; i < cases.size(); ++i) {
       Slot& place = i == 0 ? **lease : *(*lease)->beside[i - 1];
       large_.begin(*cases[i].plan);
-      // The reference of the last holder may have enlarged the memory.
-      const Status fresh = place.arena.refresh();
-      made.push_back(fresh ? put_on_slot(cases[i], place, claim) : fresh.error());
+      made.push_back(put_on_slot(cases[i], place, claim));
       if (made.back()) (*made.back())->run->plan();
     }
     if ((*lease)->worker.may_queue()) {

@@ -68,6 +68,17 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   return out;
 }
 
+/// Maps what the reference has added to the memory for its answer.
+Status map_tensors(Arena& arena, const ReferenceReply& reply) {
+  const auto ends_outside = [&](const ReferenceTensor& tensor) {
+    const auto bytes = static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+    return tensor.arena_offset + bytes > arena.bytes();
+  };
+  const bool is_mapped = std::ranges::none_of(reply.outputs, ends_outside) &&
+                         std::ranges::none_of(reply.scales, ends_outside);
+  return is_mapped ? ok_status() : arena.refresh();
+}
+
 /// Waits for the answer. Tries a second time if Python was killed from outside while it started, or
 /// could not be started; the second error then says which.
 Result<ReferenceReply> finish_reference(CaseWork& work, const Status& asked) {
@@ -118,7 +129,7 @@ Result<Next> execute(CaseWork& work) {
   if (reference && !*reference && reference->error().code == ErrorCode::Unavailable) {
     return reference->error();
   }
-  GPUEMU_TRY(work.slot.arena.refresh());
+  if (reference && *reference) GPUEMU_TRY(map_tensors(work.slot.arena, **reference));
   if (!execution.kernel && execution.kernel.error().code == ErrorCode::Internal) {
     return execution.kernel.error();  // A fault of the host says nothing about the kernel.
   }
@@ -142,7 +153,7 @@ Status ask_predicates(CaseWork& work) {
   }
   GPUEMU_TRY(work.slot.reference.begin(std::move(request)));
   const ReferenceReply said = GPUEMU_TRY(work.slot.reference.finish());
-  GPUEMU_TRY(work.slot.arena.refresh());
+  GPUEMU_TRY(map_tensors(work.slot.arena, said));
   for (const ReferenceTensor& tensor : said.outputs) {
     const auto bytes = GPUEMU_TRY(work.slot.arena.range(
         tensor.arena_offset, static_cast<uint64_t>(element_count(tensor.shape))));
@@ -155,7 +166,7 @@ Status ask_predicates(CaseWork& work) {
 Result<ReferenceReply> ask_reference(CaseWork& work) {
   GPUEMU_TRY(work.slot.reference.begin(reference_request(work.request, work.built)));
   auto reply = work.slot.reference.finish();
-  if (reply) GPUEMU_TRY(work.slot.arena.refresh());
+  if (reply) GPUEMU_TRY(map_tensors(work.slot.arena, *reply));
   return reply;
 }
 

@@ -13,6 +13,7 @@
 #include "common/base/limits.h"
 #include "daemon/executor/execute.h"
 #include "daemon/executor/execute_sparse.h"
+#include "daemon/executor/plan_ranges.h"
 #include "daemon/worker/busy_wait.h"
 #include "daemon/worker/plan_codec.h"
 
@@ -169,7 +170,10 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
   if (plan.arena >= arenas_.size()) {
     return error(ErrorCode::Corruption, "a plan of arena {} of {}", plan.arena, arenas_.size());
   }
-  GPUEMU_TRY(arenas_[plan.arena].refresh());
+  const auto ranges = ranges_of(plan);
+  if (!ranges || ranges->end > arenas_[plan.arena].bytes()) {
+    GPUEMU_TRY(arenas_[plan.arena].refresh());
+  }
   const ExecutionReport report = GPUEMU_TRY(
       plan.fresh_module ? run_afresh(module->second.text, plan) : run(module->second.id, plan));
   // A fault may have destroyed the device.
