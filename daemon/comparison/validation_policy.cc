@@ -18,6 +18,10 @@ double largest_magnitude(const std::map<std::string, TensorView>& inputs) {
   std::array<double, kBlockElements> buffer;
   for (const auto& [name, view] : inputs) {
     if (!is_float(view.dtype)) continue;
+    if (view.dtype == DType::Float32) {
+      largest = std::max(largest, largest_finite_float32(view.data));
+      continue;
+    }
     const size_t count = view.data.size() / byte_size(view.dtype);
     for (size_t at = 0; at < count; at += kBlockElements) {
       const size_t part = std::min(kBlockElements, count - at);

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "judge/bounds/avx2.h"
@@ -43,6 +46,28 @@ LaneSums lane_sums(std::span<const double>) { return {}; }
 
 #endif
 
+/// Magnitudes of floats are in the order of their bits. Inlined into a function for each set of
+/// vectors.
+[[gnu::always_inline]] inline double largest_float32(std::span<const std::byte> values) {
+  constexpr int32_t kMagnitude = INT32_MAX, kInfinityBits = 0x7F800000;
+  int32_t largest = 0;
+  for (size_t at = 0; at + sizeof(float) <= values.size(); at += sizeof(float)) {
+    int32_t bits = 0;
+    std::memcpy(&bits, values.data() + at, sizeof bits);
+    bits &= kMagnitude;
+    largest = std::max(largest, bits < kInfinityBits ? bits : 0);
+  }
+  return static_cast<double>(std::bit_cast<float>(largest));
+}
+
+#if defined(__x86_64__)
+GPUEMU_AVX2 double largest_float32_avx2(std::span<const std::byte> values) {
+  return largest_float32(values);
+}
+#else
+double largest_float32_avx2(std::span<const std::byte> values) { return largest_float32(values); }
+#endif
+
 }  // namespace
 
 double largest_finite(std::span<const double> values) {
@@ -66,6 +91,10 @@ FiniteSum sum_of_finite(std::span<const double> values) {
   }
   return {(sums[0] + sums[1]) + (sums[2] + sums[3]),
           (counts[0] + counts[1]) + (counts[2] + counts[3])};
+}
+
+double largest_finite_float32(std::span<const std::byte> values) {
+  return has_vector_blocks() ? largest_float32_avx2(values) : largest_float32(values);
 }
 
 #if defined(__x86_64__)

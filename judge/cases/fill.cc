@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "common/base/check.h"
@@ -299,6 +301,31 @@ void plant(const ValueRecipe& recipe, const Domain& domain, std::span<double> va
   }
 }
 
+/// Inlined into a function for each set of vectors.
+[[gnu::always_inline]] inline void scale_and_clamp_any(std::span<double> values, double scale,
+                                                       const Domain& domain) {
+  // Copies: what the loop writes could be one of them.
+  const double factor = scale, lo = domain.lo, hi = domain.hi;
+  for (double& value : values) {
+    const double scaled = value * factor, raised = scaled < lo ? lo : scaled;
+    value = raised > hi ? hi : raised;
+  }
+}
+
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] void scale_and_clamp_avx2(std::span<double> values, double scale,
+                                                  const Domain& domain) {
+  scale_and_clamp_any(values, scale, domain);
+}
+#endif
+
+void scale_and_clamp(std::span<double> values, double scale, const Domain& domain) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return scale_and_clamp_avx2(values, scale, domain);
+#endif
+  scale_and_clamp_any(values, scale, domain);
+}
+
 /// Along axes with stride 0, every element is the first one.
 void share_elements(const CaseTensor& tensor, std::span<std::byte> to) {
   size_t inner = byte_size(tensor.dtype);
@@ -323,14 +350,10 @@ void fill_values(const ValueRecipe& recipe, std::span<std::byte> to) {
   GPUEMU_CHECK(to.size() == count * byte_size(recipe.dtype));
   if (count == 0) return;
   const Domain domain = domain_of(recipe);
-  std::vector<double> values(count);
+  const auto memory = std::make_unique_for_overwrite<double[]>(count);
+  const std::span values(memory.get(), count);
   make_values(recipe, domain, values);
-  // Copies: what the loop writes could be one of them.
-  const double scale = recipe.scale, lo = domain.lo, hi = domain.hi;
-  for (double& value : values) {
-    const double raised = value * scale < lo ? lo : value * scale;
-    value = raised > hi ? hi : raised;
-  }
+  scale_and_clamp(values, recipe.scale, domain);
   choose_signs(recipe, domain, values);
   plant(recipe, domain, values);
   narrow_from_double(recipe.dtype, values, to);

@@ -185,10 +185,11 @@ double outside_gap(double value, Form form) {
                                              : value;
 }
 
+template <Form kForm>
 double element(const Table& table, const Row& row, double column, double draw) {
   const double width = table.reach_hi - table.reach_lo;
   const double part = (column + draw) / table.count;
-  switch (row.form) {
+  switch (kForm) {
     case Form::Offset:
       return offset(table, draw);
     case Form::NearEps:
@@ -215,6 +216,43 @@ double element(const Table& table, const Row& row, double column, double draw) {
       return 0;
   }
   return 0;
+}
+
+template <Form kForm>
+void fill_row(const Table& table, const Row& row, std::span<double> values) {
+  double column = 0;
+  for (double& value : values) {
+    value = outside_gap(element<kForm>(table, row, column, value), kForm);
+    column += 1;
+  }
+}
+
+/// Replaces draws by the elements of a row.
+void fill_row(const Table& table, const Row& row, std::span<double> values) {
+  switch (row.form) {
+    case Form::Offset:
+      return fill_row<Form::Offset>(table, row, values);
+    case Form::NearEps:
+      return fill_row<Form::NearEps>(table, row, values);
+    case Form::Ties:
+      return fill_row<Form::Ties>(table, row, values);
+    case Form::Negative:
+      return fill_row<Form::Negative>(table, row, values);
+    case Form::Rising:
+      return fill_row<Form::Rising>(table, row, values);
+    case Form::Spike:
+      return fill_row<Form::Spike>(table, row, values);
+    case Form::RisingBelowZero:
+      return fill_row<Form::RisingBelowZero>(table, row, values);
+    case Form::Falling:
+      return fill_row<Form::Falling>(table, row, values);
+    case Form::RowByRow:
+      return fill_row<Form::RowByRow>(table, row, values);
+    case Form::Constant:
+      return fill_row<Form::Constant>(table, row, values);
+    case Form::Zeros:
+      return fill_row<Form::Zeros>(table, row, values);
+  }
 }
 
 bool has_patterns(Strategy strategy) {
@@ -272,11 +310,7 @@ bool fill_rows(const ValueRecipe& recipe, const Domain& domain, std::span<double
                Distribution::uniform(0, 1), values);
   for (size_t number = 0; number < draws.size(); ++number) {
     const Row row = row_of(recipe, table, number, draws[number]);
-    double column = 0;
-    for (double& value : values.subspan(number * length, length)) {
-      value = outside_gap(element(table, row, column, value), row.form);
-      column += 1;
-    }
+    fill_row(table, row, values.subspan(number * length, length));
   }
   return true;
 }

@@ -58,7 +58,12 @@ class TrivialJudge {
             [&](size_t, std::span<double> values) { std::ranges::fill(values, part); });
     if (grid_.columns > 1) {
       try_one(TrivialOutput::RowMean, [this](size_t first, std::span<double> values) {
-        for (double& value : values) value = row_mean(first++ / grid_.columns);
+        for (size_t i = 0; i < values.size();) {
+          const size_t row = (first + i) / grid_.columns;
+          const size_t end = std::min(values.size(), (row + 1) * grid_.columns - first);
+          std::ranges::fill(values.subspan(i, end - i), row_mean(row));
+          i = end;
+        }
       });
     }
     if (grid_.rows > 1) {
