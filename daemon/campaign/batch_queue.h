@@ -41,7 +41,10 @@ class BatchQueue {
     filled_.wait_for(lock, linger, [&] { return closed_ || is_half_full(); });
     bytes_ = 0;
     room_.notify_all();
-    return std::exchange(items_, {});
+    // The next batch will be about as large.
+    std::vector<T> next;
+    next.reserve(items_.size());
+    return std::exchange(items_, std::move(next));
   }
 
   /// Declares that no more items will come.

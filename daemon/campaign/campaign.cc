@@ -115,6 +115,7 @@ class Campaign::Progress {
   Status keep(std::vector<Finished> batch) {
     if (const auto why = broken()) return *why;
     std::vector<Finished> ready;
+    ready.reserve(batch.size());
     for (Finished& one : batch) one.group->admit(std::move(one), ready);
     if (ready.empty()) return ok_status();
     std::vector<const CaseReport*> outcomes;
@@ -323,7 +324,14 @@ bool Campaign::take_outcome(Finished one, Result<CaseReport> outcome, Progress& 
   const bool ends = !outcome->result.passed && options.fail_fast;
   if (ends) progress.stop();
   one.outcome = *std::move(outcome);
+  // The thread that allocated memory frees it fastest, and the one that stores has the cases of
+  // all.
   one.outcome.extras.tensors.reset();  // The snapshot has its own copy.
+  CasePlan told;                       // What Group::record() asks for.
+  told.iteration = one.plan.iteration;
+  told.dims = std::move(one.plan.dims);
+  told.value_strategy = one.plan.value_strategy;
+  one.plan = std::move(told);
   one.ended = Clock::now();
   progress.finished(std::move(one), lane);
   return !ends;
