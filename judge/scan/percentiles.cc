@@ -291,8 +291,9 @@ std::array<double, kPercentileCount> percentiles_of(uint64_t count, const Histog
                                                     const CellCounts& counts,
                                                     const Revisit& revisit) {
   Ranks ranks{};
-  for (size_t which = 0; which < ranks.size(); ++which)
+  for (size_t which = 0; which < ranks.size(); ++which) {
     ranks[which] = percentile_rank(which, count);
+  }
   std::array<double, kPercentileCount> all{};
   if (cells.all && ranks.back() < counts.finite) {
     return select_all({counts.kept.begin(), counts.kept.end()}, ranks);
