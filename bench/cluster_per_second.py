@@ -10,6 +10,7 @@ Both run alternately; medians. Everything runs in a private folder that is remov
 """
 import argparse
 import importlib.util
+import os
 import pathlib
 import statistics
 import subprocess
@@ -33,7 +34,8 @@ print((seen[-1][1] - seen[0][1]) / (seen[-1][0] - seen[0][0]))
 
 def rate(tool, options, way, seed, nodes):
     words = [sys.executable, "-c", RUN, tool.folder, options.op, str(options.cases), str(seed), way, f"local:{nodes}"]
-    environment = {**tool.environment, "PYTHONPATH": str(ROOT / "python"), "GPUEMU_CLI": tool.program}
+    folders = [str(ROOT / "python"), *filter(None, [tool.environment.get("PYTHONPATH")])]  # The package ray may lie there.
+    environment = {**tool.environment, "PYTHONPATH": os.pathsep.join(folders), "GPUEMU_CLI": tool.program}
     done = subprocess.run([str(word) for word in words], env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"cluster_per_second: a run failed:\n{done.stdout}{done.stderr}")
