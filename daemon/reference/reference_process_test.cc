@@ -339,6 +339,21 @@ TEST_F(ReferenceTest, AScriptThatForksDoesNotAnswerTwice) {
   expect_alive();
 }
 
+TEST_F(ReferenceTest, AScriptThatChangesTheMemoryLimitChangesItForNoOther) {
+  const std::string limit =
+      "import resource\n"
+      "def reference(x):\n"
+      "  soft, hard = resource.getrlimit(resource.RLIMIT_DATA)\n";
+  auto reply = ask(limit +
+                   "  resource.setrlimit(resource.RLIMIT_DATA, (1 << 33, hard))\n"
+                   "  return x\n");
+  ASSERT_TRUE(reply) << reply.error().message;
+  reply = ask(limit +
+              "  if soft == 1 << 33: raise ValueError('the limit of another script')\n"
+              "  return x\n");
+  EXPECT_TRUE(reply) << reply.error().message;
+}
+
 TEST_F(ReferenceTest, AMissingInterpreterIsUnavailableWithARemedy) {
   ReferenceProcess process({"/no/such/python3", folder_}, arena_);
   const Status begun = process.begin(request_);

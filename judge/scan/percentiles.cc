@@ -88,29 +88,27 @@ class DigitBins {
  public:
   static constexpr size_t kCount = 1024;
 
-  explicit DigitBins(int64_t largest_bits) : lowest_((largest_bits >> kShift) - (kCount - 1)) {}
+  explicit DigitBins(double largest) : lowest_((bits(largest) >> kShift) - (kCount - 1)) {}
   size_t of(double value) const {
     return static_cast<size_t>(std::max<int64_t>((bits(value) >> kShift) - lowest_, 0));
   }
-  static int64_t bits(double value) { return std::bit_cast<int64_t>(value); }
 
  private:
+  static int64_t bits(double value) { return std::bit_cast<int64_t>(value); }
   static constexpr int kShift = 47;  // Leaves 11 bits of exponent and 5 digits.
   int64_t lowest_;
 };
 
-int64_t largest_bits(std::span<const double> values) {
+double largest_of(std::span<const double> values) {
   // Several at a time, because each maximum waits for the one before.
-  std::array<int64_t, 8> lanes{};
+  std::array<double, 8> lanes{};
   const size_t whole = values.size() / lanes.size() * lanes.size();
   for (size_t i = 0; i < whole; i += lanes.size()) {
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
-      lanes[lane] = std::max(lanes[lane], DigitBins::bits(values[i + lane]));
+      lanes[lane] = values[i + lane] > lanes[lane] ? values[i + lane] : lanes[lane];
     }
   }
-  for (const double value : values.subspan(whole)) {
-    lanes[0] = std::max(lanes[0], DigitBins::bits(value));
-  }
+  for (const double value : values.subspan(whole)) lanes[0] = std::max(lanes[0], value);
   return *std::ranges::max_element(lanes);
 }
 
@@ -118,8 +116,9 @@ using Ranks = std::array<uint64_t, kPercentileCount>;
 
 /// Returns the elements at `ranks` (ascending) of all values.
 std::array<double, kPercentileCount> select_all(const Parts& parts, const Ranks& ranks) {
-  int64_t largest = 0;
-  for (const auto values : parts) largest = std::max(largest, largest_bits(values));
+  double largest = 0;
+  for (const auto values : parts) largest = std::max(largest, largest_of(values));
+  if (largest == 0) return {};  // Most results of simple ops are exact.
   const DigitBins bins(largest);
   std::array<uint32_t, DigitBins::kCount> sizes{};
   for (const auto values : parts) {
@@ -152,6 +151,11 @@ std::array<double, kPercentileCount> select_all(const Parts& parts, const Ranks&
   std::array<double, kPercentileCount> all{};
   for (size_t i = 0; i < ranks.size(); ++i) {
     Bin& one = wanted[bin_of[i]];
+    const double first = one.inside.front();
+    if (std::ranges::all_of(one.inside, [first](double value) { return value == first; })) {
+      all[i] = first;
+      continue;
+    }
     const auto at = one.inside.begin() + static_cast<std::ptrdiff_t>(ranks[i] - one.before);
     std::nth_element(one.inside.begin(), at, one.inside.end());
     all[i] = *at;
