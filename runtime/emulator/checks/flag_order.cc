@@ -3,7 +3,7 @@
 namespace gpuemu::emulator {
 
 void FlagOrder::wrote(uint64_t word, Write write) {
-  Words& words = words_of(word);
+  Words& words = shard_of(word);
   const std::lock_guard lock(words.mutex);
   // Under the lock, so that the later of two writes of a word has the later time.
   write.time = time_.fetch_add(1) + 1;
@@ -13,7 +13,7 @@ void FlagOrder::wrote(uint64_t word, Write write) {
 }
 
 std::optional<FlagOrder::Write> FlagOrder::by_another(uint64_t word, uint64_t block) {
-  Words& words = words_of(word);
+  Words& words = shard_of(word);
   const std::lock_guard lock(words.mutex);
   const auto found = words.writes.find(word);
   const bool is_other = found != words.writes.end() && found->second.block != block;

@@ -55,7 +55,7 @@ class FlagOrder {
 
   /// Returns the word's last write if it is another block's.
   std::optional<Write> by_another(uint64_t word, uint64_t block);
-  Words& words_of(uint64_t word) { return words_[word / 4 % kShards]; }
+  Words& shard_of(uint64_t word) { return words_[word / 4 % kShards]; }
   Flags& flags_of(uint64_t block) { return flags_[block % kShards]; }
 
   std::atomic<uint64_t> time_ = 0;

@@ -53,14 +53,14 @@ void note_undefined_rows(Warp& warp, const Step& step, const AccessOperands& acc
   }
 }
 
-/// Rows of eight cells; four lanes hold two of them each.
-struct Cells {
+/// The rows of a matrix, of eight 16-bit elements each; four lanes hold two elements each.
+struct MatrixRows {
   __m128i rows[kRows] = {};
 };
-Cells transposed(const Cells& cells) {
-  const auto& rows = cells.rows;
+MatrixRows transposed(const MatrixRows& matrix) {
+  const auto& rows = matrix.rows;
   __m128i pairs[kRows], fours[kRows];
-  Cells out;
+  MatrixRows out;
   for (uint32_t i = 0; i < kRows / 2; ++i) {
     pairs[i] = _mm_unpacklo_epi16(rows[2 * i], rows[2 * i + 1]);
     pairs[i + 4] = _mm_unpackhi_epi16(rows[2 * i], rows[2 * i + 1]);
@@ -99,20 +99,20 @@ void load_matrix(Warp& warp, const Step& step, const AccessOperands& access) {
   warp.meet_lanes(kNone);  // .sync: the rows have been read for all lanes.
   warp.masks.running = all;
   for (uint32_t matrix = 0; matrix < access.count; ++matrix) {
-    Cells cells;
+    MatrixRows loaded;
     for (uint32_t row = 0; row < kRows; ++row) {
       if ((lanes >> (matrix * kRows + row) & 1) == 0) continue;
       const std::byte* from = warp.block->shared.bytes.data() + address[matrix * kRows + row];
-      cells.rows[row] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+      loaded.rows[row] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     }
-    if (access.is_transposed) cells = transposed(cells);
+    if (access.is_transposed) loaded = transposed(loaded);
     uint32_t* out = warp.u32(warp.function.lists[access.list + matrix]);
     if (all == kNone) {
-      std::memcpy(out, &cells, sizeof(cells));
+      std::memcpy(out, &loaded, sizeof(loaded));
       continue;
     }
     std::array<uint32_t, kLanes> words;
-    std::memcpy(words.data(), &cells, sizeof(cells));
+    std::memcpy(words.data(), &loaded, sizeof(loaded));
     for (uint32_t left = all; left != 0; left &= left - 1) {
       out[std::countr_zero(left)] = words[std::countr_zero(left)];
     }
