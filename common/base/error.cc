@@ -1,4 +1,4 @@
-// Names of the error codes.
+// Names of the error codes, and formatted messages.
 #include "common/base/error.h"
 
 #include "common/base/check.h"
@@ -33,6 +33,10 @@ const char* name_of(ErrorCode code) {
       return "Internal";
   }
   GPUEMU_UNREACHABLE();
+}
+
+Error format_error(ErrorCode code, fmt::string_view text, fmt::format_args args) {
+  return {code, fmt::vformat(text, args)};
 }
 
 }  // namespace gpuemu

@@ -34,10 +34,13 @@ struct Error {
   Error with_context(const std::string& context) const { return {code, context + ": " + message}; }
 };
 
+/// Formats the message outside of the template, so that a call compiles to little code.
+Error format_error(ErrorCode code, fmt::string_view text, fmt::format_args args);
+
 /// Example: error(ErrorCode::NotFound, "no result with seed {}", seed)
 template <typename... Args>
 Error error(ErrorCode code, fmt::format_string<Args...> text, Args&&... args) {
-  return {code, fmt::format(text, std::forward<Args>(args)...)};
+  return format_error(code, text, fmt::make_format_args(args...));
 }
 
 }  // namespace gpuemu

@@ -2,23 +2,50 @@
 // the error.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
-#include <variant>
 
 #include "common/base/check.h"
 #include "common/base/error.h"
 
 namespace gpuemu {
 
+/// Its own union instead of a std::variant, which takes several times as long to compile: nearly
+/// every function of the project returns a Result.
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT
-  Result(Error failure) : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT
+  Result(T value) : ok_(true), value_(std::move(value)) {}           // NOLINT
+  Result(Error failure) : ok_(false), error_(std::move(failure)) {}  // NOLINT
+  Result(const Result& other)
+    requires std::is_copy_constructible_v<T>
+      : ok_(other.ok_) {
+    if (ok_) {
+      std::construct_at(&value_, other.value_);
+    } else {
+      std::construct_at(&error_, other.error_);
+    }
+  }
+  Result(Result&& other) noexcept : ok_(other.ok_) { take(other); }
+  Result& operator=(const Result& other)
+    requires std::is_copy_constructible_v<T>
+  {
+    return *this = Result(other);
+  }
+  Result& operator=(Result&& other) noexcept {
+    if (this != &other) {
+      clear();
+      ok_ = other.ok_;
+      take(other);
+    }
+    return *this;
+  }
+  ~Result() { clear(); }
 
-  explicit operator bool() const { return state_.index() == 0; }
-  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok_; }
+  bool ok() const { return ok_; }
 
   /// Requires ok().
   T& operator*() & { return value(); }
@@ -29,21 +56,39 @@ class [[nodiscard]] Result {
 
   /// Requires !ok().
   const Error& error() const {
-    GPUEMU_CHECK(!ok());
-    return std::get<1>(state_);
+    GPUEMU_CHECK(!ok_);
+    return error_;
   }
 
  private:
   T& value() {
-    GPUEMU_CHECK(ok());
-    return std::get<0>(state_);
+    GPUEMU_CHECK(ok_);
+    return value_;
   }
   const T& value() const {
-    GPUEMU_CHECK(ok());
-    return std::get<0>(state_);
+    GPUEMU_CHECK(ok_);
+    return value_;
+  }
+  void take(Result& other) noexcept {
+    if (ok_) {
+      std::construct_at(&value_, std::move(other.value_));
+    } else {
+      std::construct_at(&error_, std::move(other.error_));
+    }
+  }
+  void clear() {
+    if (ok_) {
+      std::destroy_at(&value_);
+    } else {
+      std::destroy_at(&error_);
+    }
   }
 
-  std::variant<T, Error> state_;
+  bool ok_;
+  union {
+    T value_;
+    Error error_;
+  };
 };
 
 class [[nodiscard]] Status {
