@@ -37,35 +37,22 @@ void clear(Session& session) {
 
 /// Gives the job a lease, so that it ends even if this process dies before its first poll.
 Request with_lease(Request request) {
-  std::visit(
-      [](auto& one) {
-        if constexpr (requires { one.stream; }) one.lease_ms = uint64_t{kCommandLease.count()};
-      },
-      request);
+  if (std::optional<uint64_t>* const lease = lease_of(request)) {
+    *lease = uint64_t{kCommandLease.count()};
+  }
   return request;
 }
 
 /// Returns the daemon's reason why the job ended early.
 std::string incomplete_text(const Reply& reply) {
-  return std::visit(
-      [](const auto& one) -> std::string {
-        if constexpr (requires { one.incomplete; }) return one.incomplete;
-        if constexpr (requires { one.summary.incomplete; }) return one.summary.incomplete;
-        return "";
-      },
-      reply);
+  const std::string* const incomplete = incomplete_of(reply);
+  return incomplete != nullptr ? *incomplete : "";
 }
 
 /// Records where the daemon ran the kernels.
 void note_execution(Session& session, const Reply& result) {
-  std::visit(
-      [&](const auto& reply) {
-        if constexpr (requires { reply.execution; }) session.note_execution(reply.execution);
-        if constexpr (requires { reply.summary.execution; }) {
-          session.note_execution(reply.summary.execution);
-        }
-      },
-      result);
+  const std::string* const execution = execution_of(result);
+  if (execution != nullptr) session.note_execution(*execution);
 }
 
 }  // namespace

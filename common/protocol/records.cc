@@ -19,6 +19,16 @@ constexpr const char* kRequestTypes[] = {GPUEMU_REQUESTS(GPUEMU_NAME)};
 constexpr const char* kReplyTypes[] = {GPUEMU_REPLIES(GPUEMU_NAME)};
 #undef GPUEMU_NAME
 
+struct Traits {
+  Pace pace;
+  About about;
+  bool needs_device;
+};
+#define GPUEMU_TRAITS(name, reply, pace, capability, about, needs_device) \
+  {Pace::pace, About::about, needs_device},
+constexpr Traits kTraits[] = {GPUEMU_REQUESTS(GPUEMU_TRAITS)};
+#undef GPUEMU_TRAITS
+
 /// Assigns by construction: a variant's own assignment assigns each member of each type, which is
 /// twice as much code.
 template <typename Message>
@@ -60,16 +70,43 @@ ErrorReply error_reply(const Error& error) { return {wire_code_of(error.code), e
 std::span<const char* const> request_types() { return kRequestTypes; }
 std::span<const char* const> reply_types() { return kReplyTypes; }
 
-Pace pace_of(const Request& request) {
-  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kPace; }, request);
+Pace pace_of(const Request& request) { return kTraits[request.index()].pace; }
+About about_of(const Request& request) { return kTraits[request.index()].about; }
+bool needs_device(const Request& request) { return kTraits[request.index()].needs_device; }
+
+std::optional<uint64_t>* lease_of(Request& request) {
+  return std::visit(
+      [](auto& one) -> std::optional<uint64_t>* {
+        if constexpr (requires { one.stream; }) return &one.lease_ms;
+        return nullptr;
+      },
+      request);
 }
 
-About about_of(const Request& request) {
-  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kAbout; }, request);
+std::string* incomplete_of(Reply& reply) {
+  return std::visit(
+      [](auto& one) -> std::string* {
+        if constexpr (requires { one.incomplete; }) return &one.incomplete;
+        if constexpr (requires { one.summary.incomplete; }) return &one.summary.incomplete;
+        return nullptr;
+      },
+      reply);
+}
+const std::string* incomplete_of(const Reply& reply) {
+  return incomplete_of(const_cast<Reply&>(reply));
 }
 
-bool needs_device(const Request& request) {
-  return std::visit([]<typename R>(const R&) { return RequestTraits<R>::kNeedsDevice; }, request);
+std::string* execution_of(Reply& reply) {
+  return std::visit(
+      [](auto& one) -> std::string* {
+        if constexpr (requires { one.execution; }) return &one.execution;
+        if constexpr (requires { one.summary.execution; }) return &one.summary.execution;
+        return nullptr;
+      },
+      reply);
+}
+const std::string* execution_of(const Reply& reply) {
+  return execution_of(const_cast<Reply&>(reply));
 }
 
 std::vector<std::string_view> requests_about(About about) {

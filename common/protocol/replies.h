@@ -1,6 +1,8 @@
 // The daemon's replies: the structs of replies.def.
 #pragma once
 
+#include <string>
+
 #include "common/base/error.h"
 #include "common/protocol/replies.gen.h"
 
@@ -25,6 +27,13 @@ struct Reply : ReplyVariant {
 /// others to InternalError.
 WireErrorCode wire_code_of(ErrorCode code);
 ErrorReply error_reply(const Error& error);
+
+/// Return the text of the reply, or of its summary, that says why it is incomplete, or where its
+/// kernels ran; null if it has none.
+std::string* incomplete_of(Reply& reply);
+const std::string* incomplete_of(const Reply& reply);
+std::string* execution_of(Reply& reply);
+const std::string* execution_of(const Reply& reply);
 
 /// Returns the wire's `type` of the reply: "Pong", "ValidationResult", ...
 const char* type_of(const Reply& reply);

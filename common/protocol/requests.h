@@ -1,9 +1,12 @@
 // The requests to the daemon: the structs of requests.def, and their traits.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include "common/protocol/requests.gen.h"
@@ -56,6 +59,16 @@ struct Request : RequestVariant {
   GPUEMU_REQUESTS(GPUEMU_CONSTRUCTOR)
 #undef GPUEMU_CONSTRUCTOR
 };
+
+/// Returns whether the request is one of `Rs`. A visitor for each request takes much longer to
+/// compile.
+template <typename... Rs>
+bool is_one_of(const Request& request) {
+  return (std::holds_alternative<Rs>(request) || ...);
+}
+
+/// Returns where a job's lease is stored; null if the request starts no job.
+std::optional<uint64_t>* lease_of(Request& request);
 
 /// Returns the wire's `type` of the request: "Ping", "ValidateOp", ...
 const char* type_of(const Request& request);

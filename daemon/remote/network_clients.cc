@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <concepts>
 #include <optional>
 #include <system_error>
 #include <variant>
@@ -43,13 +42,8 @@ bool is_for_network(const Request& request) {
   if (const auto* const close = std::get_if<CloseSessionRequest>(&request)) {
     return close->name.empty();
   }
-  return std::visit(
-      []<typename R>(const R&) {
-        return std::same_as<R, PingRequest> || std::same_as<R, OpenSessionRequest> ||
-               std::same_as<R, SubmitTapeRequest> || std::same_as<R, TapeStatusRequest> ||
-               std::same_as<R, FetchTensorRequest>;
-      },
-      request);
+  return is_one_of<PingRequest, OpenSessionRequest, SubmitTapeRequest, TapeStatusRequest,
+                   FetchTensorRequest>(request);
 }
 
 Result<AddressedRequest> decode(std::string_view message) {

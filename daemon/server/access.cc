@@ -1,7 +1,6 @@
 #include "daemon/server/access.h"
 
 #include <chrono>
-#include <concepts>
 #include <thread>
 
 #include <unistd.h>
@@ -14,17 +13,10 @@ namespace {
 
 constexpr std::chrono::seconds kUnauthorizedDelay{1};
 
-template <typename R, typename... Others>
-constexpr bool kIsOneOf = (std::same_as<R, Others> || ...);
-
 /// Returns whether it concerns all users' records, or the daemon as a whole.
 bool is_for_owner(const Request& request) {
-  return std::visit(
-      []<typename R>(const R&) {
-        return kIsOneOf<R, ShutdownRequest, SetDefaultProjectRequest, StorageBackupRequest,
-                        StorageVerifyRequest, StorageCompactRequest, StorageClaimRequest>;
-      },
-      request);
+  return is_one_of<ShutdownRequest, SetDefaultProjectRequest, StorageBackupRequest,
+                   StorageVerifyRequest, StorageCompactRequest, StorageClaimRequest>(request);
 }
 
 ErrorReply unauthorized(std::string message) {
@@ -35,23 +27,15 @@ ErrorReply unauthorized(std::string message) {
 
 bool runs_files(const Request& request) {
   if (about_of(request) != About::Project) return false;
-  return !std::visit(
-      []<typename R>(const R&) {
-        return kIsOneOf<R, OpenSessionRequest, DaemonStatusRequest, DevicesRequest,
-                        GetResultRequest, DeleteFailuresRequest, StoreFailureRequest,
-                        StoreResultsRequest, GetBaselineRequest, DeleteBaselineRequest,
-                        GetArtifactRequest, GetCiSummaryRequest>;
-      },
-      request);
+  return !is_one_of<OpenSessionRequest, DaemonStatusRequest, DevicesRequest, GetResultRequest,
+                    DeleteFailuresRequest, StoreFailureRequest, StoreResultsRequest,
+                    GetBaselineRequest, DeleteBaselineRequest, GetArtifactRequest,
+                    GetCiSummaryRequest>(request);
 }
 
 bool stores_records(const Request& request) {
-  return std::visit(
-      []<typename R>(const R&) {
-        return kIsOneOf<R, StoreFailureRequest, StoreResultsRequest, StoreBaselineRequest,
-                        StoreArtifactRequest>;
-      },
-      request);
+  return is_one_of<StoreFailureRequest, StoreResultsRequest, StoreBaselineRequest,
+                   StoreArtifactRequest>(request);
 }
 
 std::optional<ErrorReply> refusal(const Request& request, const std::string& user,

@@ -34,12 +34,7 @@ std::string published(const JobLine& line) {
 
 /// Marks the reply of stopped work, so that it does not look complete.
 void mark_incomplete(Reply& reply, const std::string& why) {
-  std::visit(
-      [&](auto& one) {
-        if constexpr (requires { one.incomplete; }) one.incomplete = why;
-        if constexpr (requires { one.summary.incomplete; }) one.summary.incomplete = why;
-      },
-      reply);
+  if (std::string* const incomplete = incomplete_of(reply)) *incomplete = why;
 }
 
 /// Adds why the job was stopped to the error, or to the report of what it found until then.

@@ -156,12 +156,7 @@ Reply run_or_start_job(const JobOptions& options, Call& call, const JobTable::Wo
     Reply reply = work(control);
     const bool ran_inside = kept.claim != nullptr && kept.claim->ran_inside;
     const std::string where = ran_inside ? "local" : before.empty() ? "" : execution_now(slots);
-    std::visit(
-        [&](auto& one) {
-          if constexpr (requires { one.execution; }) one.execution = where;
-          if constexpr (requires { one.summary.execution; }) one.summary.execution = where;
-        },
-        reply);
+    if (std::string* const execution = execution_of(reply)) *execution = where;
     return reply;
   };
   if (!options.as_job) return call.context.jobs.run(call.key, told, call.claim);

@@ -38,15 +38,12 @@ Urgency urgency_of(const Request& request, SessionClass session_class,
                    const ServerContext& context) {
   if (session_class == SessionClass::Interactive) return Urgency::Interactive;
   if (session_class == SessionClass::Batch) return Urgency::Batch;
-  const auto is_waited_for = [&]<typename R>(const R& one) {
-    if constexpr (std::same_as<R, RunTestsRequest>) {
-      return cases_of(one, context) <= kInteractiveCases;
-    }
-    return std::same_as<R, ValidateOpRequest> || std::same_as<R, SubmitOutputRequest> ||
-           std::same_as<R, ReproduceRequest> || std::same_as<R, ExplainRequest> ||
-           std::same_as<R, GetTestCaseRequest> || std::same_as<R, MinimizeRequest>;
-  };
-  return std::visit(is_waited_for, request) ? Urgency::Interactive : Urgency::Batch;
+  const auto* const tests = std::get_if<RunTestsRequest>(&request);
+  const bool is_waited_for =
+      tests != nullptr ? cases_of(*tests, context) <= kInteractiveCases
+                       : is_one_of<ValidateOpRequest, SubmitOutputRequest, ReproduceRequest,
+                                   ExplainRequest, GetTestCaseRequest, MinimizeRequest>(request);
+  return is_waited_for ? Urgency::Interactive : Urgency::Batch;
 }
 
 }  // namespace gpuemu
