@@ -15,7 +15,7 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr uint64_t kGridMax = 48;
-constexpr double kLeft = 46, kTop = 8, kPlot = 210, kCellMax = 24;
+constexpr double kLeft = 46, kTop = 8, kPlot = 210, kCellSideMax = 24;
 constexpr double kLabelWidth = 96;  ///< Space for the name of an axis.
 constexpr double kScaleLeft = 14, kScaleWidth = 12, kScaleHeight = 96;
 constexpr int kLevels = 16;
@@ -35,8 +35,8 @@ struct Place {
   double cell_width, cell_height, width, height;
 
   explicit Place(const Grid& grid)
-      : cell_width(std::min(kCellMax, kPlot / static_cast<double>(grid.columns))),
-        cell_height(std::min(kCellMax, kPlot / static_cast<double>(grid.rows))),
+      : cell_width(std::min(kCellSideMax, kPlot / static_cast<double>(grid.columns))),
+        cell_height(std::min(kCellSideMax, kPlot / static_cast<double>(grid.rows))),
         width(cell_width * static_cast<double>(grid.columns)),
         height(cell_height * static_cast<double>(grid.rows)) {}
 };

@@ -14,10 +14,10 @@ using Site = std::shared_ptr<const CallSite>;
 thread_local std::optional<CallScope> scope_of_call;
 thread_local std::optional<PerThreadScope> scope_of_stream;
 
-void begin(const char* call, bool per_thread) {
+void begin(const char* call, bool is_per_thread) {
   scope_of_call.emplace(call);
   set_runtime_call(call);
-  if (per_thread) scope_of_stream.emplace();
+  if (is_per_thread) scope_of_stream.emplace();
 }
 
 void end() {

@@ -10,8 +10,8 @@ namespace gpuemu::libcuda {
 /// concern the calling thread.
 struct RuntimeHooks {
   /// A function of the runtime library begins. `call` must live as long as the process. With
-  /// `per_thread` the null stream is the per-thread default stream until end().
-  void (*begin)(const char* call, bool per_thread);
+  /// `is_per_thread` the null stream is the per-thread default stream until end().
+  void (*begin)(const char* call, bool is_per_thread);
   void (*end)();
   /// Captures the stack, for a launch that follows. The result is given to free_site().
   void* (*note_site)();
