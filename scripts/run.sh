@@ -11,11 +11,13 @@ esac
 root=$PWD
 scripts/setup.sh
 echo "run: building (release, ccache)"
+build_started=$SECONDS
 # A new build folder compiles files together and uses precompiled headers; an existing one keeps its settings.
 cold_build=(); [ -f build/release/CMakeCache.txt ] || cold_build=(-DGPUEMU_UNITY=ON -DGPUEMU_PRECOMPILE=ON)
 cmake --preset release "${cold_build[@]}" -DGPUEMU_TESTS=${GPUEMU_TESTS:-OFF} >build-configure.log 2>&1 || { cat build-configure.log; rm -f build-configure.log; exit 3; }
 mv build-configure.log build/release/configure.log
 ninja -C build/release gpuemu gpuemu-daemon gpuemu-check gpuemu-device gpuemu-worker gpuemu-cudart gpuemu-nvjitlink gpuemu-nvrtc gpuemu-ptx gpuemu-nvcc | tail -n 1
+echo "run: built in $((SECONDS - build_started)) s"
 
 home=$(mktemp -d /tmp/gpuemu-run.XXXXXX)
 export GPUEMU_SOCKET=$home/gpuemu.sock GPUEMU_DB=$home/db HOME=$home

@@ -69,7 +69,7 @@ tell() { # NAME: status 77 means that this host lacks what the tests need
   [ "$status" = 77 ] || result "$1" "$status"
 }
 # clang-tidy checks the most recently changed files, as many as two cores can in a few minutes; scripts/nightly.sh checks all.
-lately=(); lately_most=24
+lately=(); lately_most=12
 if command -v clang-tidy-19 >/dev/null && [ "$(git rev-parse --show-toplevel 2>/dev/null)" = "$PWD" ]; then
   while read -r file; do [ ! -f "$file" ] || [[ $file == *_test.cc ]] || lately+=("$file"); done < <(
     { git diff --name-only HEAD -- '*.cc'; git log -10 --name-only --format= -- '*.cc'; } | awk 'NF && !seen[$0]++')

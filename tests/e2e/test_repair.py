@@ -109,7 +109,8 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(own, kind, change):
 REPLACED = {"a log by a manifest": ("log", "manifest"), "a log by a table": ("log", "table"), "a table by a log": ("table", "log")}
 
 
-@pytest.mark.parametrize("replaced", ["a table by another table", *REPLACED])
+@pytest.mark.parametrize("replaced", ["a table by another table", "a log by a table",
+                                      *(pytest.param(one, marks=pytest.mark.slow) for one in REPLACED if one != "a log by a table")])
 def test_a_file_in_the_place_of_another_is_damage(own, replaced):
     """A manifest has the format of a log, and two tables with the same changes are in no database."""
     folder = own.home / "db"
@@ -169,7 +170,7 @@ def several_logs(new_home):
     return home
 
 
-@pytest.mark.parametrize("kind", ["table", "manifest", "CURRENT", "log"])
+@pytest.mark.parametrize("kind", ["table", "log", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("manifest", "CURRENT"))])
 def test_a_damaged_database_with_several_logs_is_repaired(several_logs, kind):
     home = several_logs
     flip(largest(home.home / "db", FILE_KINDS[kind]), 0.4)
