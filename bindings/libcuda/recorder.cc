@@ -12,6 +12,7 @@
 #include "bindings/libcuda/address_owner.h"
 #include "bindings/libcuda/call_sites/symbols.h"
 #include "bindings/libcuda/process.h"
+#include "common/base/text.h"
 #include "runtime/run_record/run_lines.h"
 
 namespace gpuemu::libcuda {
@@ -325,7 +326,7 @@ void Recorder::finish() {
       if (one->is_variable) continue;
       RunFinding made;
       made.kind = kRunLeak;
-      made.message = fmt::format("{} of {} bytes is never freed", one->name, one->bytes);
+      made.message = fmt::format("{} of {} is never freed", one->name, counted(one->bytes, "byte"));
       made.allocation = allocation_of(*one, 0);
       made.host = {one->made->call, made.allocation->stack};
       if (!one->made->test.empty()) made.tests = {one->made->test};

@@ -5,6 +5,7 @@
 
 #include "cli/commands/ci_reports.h"
 #include "cli/report/ci_findings.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -64,9 +65,9 @@ CasePictures run_again(const CiRunSummary& summary, bool for_archive, Session& s
   draw_progress(wanted.size(), wanted.size(), session);
   if (missing > 0) {
     pictures.note = fmt::format(
-        "{} of {} cases have no pictures: they could not be run again, or not within {} s and {} "
-        "cases",
-        missing, wanted.size(), kPictureTime.count(), kPicturesMax);
+        "no pictures of {} of {}: {} could not be run again, or not within {} s and {} cases",
+        missing, counted(wanted.size(), "case"), missing == 1 ? "it" : "they", kPictureTime.count(),
+        kPicturesMax);
   }
   return pictures;
 }

@@ -14,6 +14,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/session/launch_daemon.h"
+#include "common/base/text.h"
 #include "common/tls/certificates.h"
 
 namespace gpuemu::cli {
@@ -39,9 +40,9 @@ Status check_running(const StartOptions& options, Session& session) {
   const auto* const status = std::get_if<DaemonStatusReply>(&reply);
   if (status == nullptr || status->workers == 0) return ok_status();
   return error(ErrorCode::Unavailable,
-               "a daemon with {} workers is already running at {}; `gpuemu daemon stop` ends it, "
+               "a daemon with {} is already running at {}; `gpuemu daemon stop` ends it, "
                "then --no-workers starts one without",
-               status->workers, status->socket_path);
+               counted(status->workers, "worker"), status->socket_path);
 }
 
 ExitCode start(const StartOptions& options, Session& session) {

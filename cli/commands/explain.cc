@@ -8,6 +8,7 @@
 
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -45,8 +46,8 @@ void print_explanation(const ExplainResultReply& reply, std::ostream& out) {
   out << fmt::format("{} {}: {}\n", reply.seed, reply.op_name, verdict_text(reply));
   for (const std::string& sentence : reply.sentences) out << "  " << one_line(sentence) << '\n';
   for (const ExplainedOutput& output : reply.outputs) {
-    out << fmt::format("{}: {} of {} elements wrong", one_line(output.name), output.wrong,
-                       output.elements);
+    out << fmt::format("{}: {} of {} wrong", one_line(output.name), output.wrong,
+                       counted(output.elements, "element"));
     // Counts would contradict the verdict Unknown.
     if (reply.verdict != ExplainVerdict::Unknown && output.wrong > 0) {
       out << fmt::format(": {} logic, {} numerical, {} rounding", output.logic, output.numerical,

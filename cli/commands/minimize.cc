@@ -58,8 +58,9 @@ void run(MinimizeOptions& options, Session& session) {
                                sizes_text(minimized.minimized_dims, minimized.minimized_shape));
     for (const std::string& change : minimized.simplified) session.out << "    " << change << '\n';
     if (minimized.input_elements > 0) {
-      session.out << fmt::format("    {} of {} elements of the inputs matter\n",
-                                 minimized.nonzero_elements, minimized.input_elements);
+      session.out << fmt::format("    {} of {} of the inputs {}\n", minimized.nonzero_elements,
+                                 counted(minimized.input_elements, "element"),
+                                 minimized.nonzero_elements == 1 ? "matters" : "matter");
     }
     for (const std::string& note : minimized.notes) session.out << "    " << note << '\n';
     print_case_report(minimized.result, minimized.guess, session);

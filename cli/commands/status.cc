@@ -7,6 +7,7 @@
 #include "cli/commands/options.h"
 #include "cli/report/sessions.h"
 #include "cli/session/launch_daemon.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -45,7 +46,7 @@ void show_projects(Session& session) {
 std::string text_of_workers(const DaemonStatusReply& status) {
   if (status.execution == "local") return "no workers (kernels run in the daemon)";
   if (status.execution == "remote") return "no workers of its own";
-  return fmt::format("{} workers", status.workers);
+  return counted(status.workers, "worker");
 }
 
 ExitCode show_status(Session& session) {

@@ -5,6 +5,7 @@
 #include "cli/debug/tensor_text.h"
 #include "cli/report/text.h"
 #include "common/base/device_list.h"
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 
 namespace gpuemu::cli {
@@ -37,10 +38,9 @@ int emulated_sm(const std::string& arch) {
 
 void print_launch(DebugContext& context, size_t index, const LaunchReport& report) {
   const ExportedLaunch& launch = context.loaded->launches[index];
-  const std::string work =
-      report.thread_instructions == 0
-          ? ""
-          : fmt::format(": {} thread instructions", report.thread_instructions);
+  const std::string work = report.thread_instructions == 0
+                               ? ""
+                               : ": " + counted(report.thread_instructions, "thread instruction");
   context.out << fmt::format("launch {} of {}, {}{}\n", index + 1, context.loaded->launches.size(),
                              one_line(launch.entry), work);
   for (const DeviceFinding& finding : report.findings) {
@@ -70,8 +70,12 @@ std::string output_line(const DebugContext& context, const ExportedTensor& tenso
                                        to_string(tensor.shape));
   if (!difference.refused.empty()) return what + ": not compared, " + difference.refused;
   const int64_t count = values.count();
-  if (difference.count == 0) return fmt::format("{}: all {} elements right", what, count);
-  return fmt::format("{}: {} of {} elements wrong, worst {} = {}", what, difference.count, count,
+  if (difference.count == 0) {
+    return count == 1 ? what + ": its element is right"
+                      : fmt::format("{}: all {} elements right", what, count);
+  }
+  return fmt::format("{}: {} of {} wrong, worst {} = {}", what, difference.count,
+                     counted(static_cast<uint64_t>(count), "element"),
                      element_name(one_line(tensor.name), tensor.shape, difference.worst),
                      element_line(context, tensor, values, difference.worst));
 }

@@ -9,6 +9,7 @@
 
 #include "cli/report/escape.h"
 #include "cli/report/svg.h"
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 
 namespace gpuemu::cli {
@@ -285,11 +286,12 @@ std::string error_figure(const ErrorMap& map, const std::optional<Tile>& tile) {
   const std::string blocks =
       tile ? fmt::format("; lines part the tiles of blocks, {} x {}", tile->rows, tile->columns)
            : "";
-  return figure(grid, place, content,
-                fmt::format("Error of {}: {} of {} cells differ, largest {:.3g}", name, wrong,
-                            map.cells.size(), largest),
-                fmt::format("<strong>Error of {}</strong>: |output - reference|, blank: none{}",
-                            markup(name), blocks));
+  return figure(
+      grid, place, content,
+      fmt::format("Error of {}: {} of {} {}, largest {:.3g}", name, wrong,
+                  counted(map.cells.size(), "cell"), wrong == 1 ? "differs" : "differ", largest),
+      fmt::format("<strong>Error of {}</strong>: |output - reference|, blank: none{}", markup(name),
+                  blocks));
 }
 
 std::string input_figure(const std::string& name, const Tensor& tensor) {

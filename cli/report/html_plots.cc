@@ -9,6 +9,7 @@
 
 #include "cli/report/escape.h"
 #include "cli/report/svg.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -145,7 +146,8 @@ constexpr const char* kLegend =
 std::string failing_text(const std::vector<CaseSample>& samples) {
   const auto failing =
       std::ranges::count_if(samples, [](const CaseSample& one) { return !one.passed; });
-  return fmt::format("{} of {} cases fail", failing, samples.size());
+  return fmt::format("{} of {} {}", failing, counted(samples.size(), "case"),
+                     failing == 1 ? "fails" : "fail");
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "cli/report/coverage_json.h"
 #include "cli/report/escape.h"
 #include "cli/report/text.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -16,8 +17,9 @@ double percent_of(const OpCoverage& coverage) {
 }
 
 std::string summary_of(const OpCoverage& coverage) {
-  return fmt::format("{} of {} ops have results ({:.1f} %)", coverage.covered.size(),
-                     coverage.covered.size() + coverage.uncovered.size(), percent_of(coverage));
+  const size_t covered = coverage.covered.size(), all = covered + coverage.uncovered.size();
+  return fmt::format("{} of {} {} results ({:.1f} %)", covered, counted(all, "op"),
+                     covered == 1 ? "has" : "have", percent_of(coverage));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "cli/report/svg.h"
 #include "cli/trace/render.h"
 #include "cli/trace/spans.h"
+#include "common/base/text.h"
 
 namespace gpuemu::cli {
 namespace {
@@ -213,11 +214,11 @@ std::string trace_html(const tape::Trace& trace) {
       "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'\"><meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\"><title>gpuemu trace</title><style>{}{}</style></head><body>\n"
-      "<h1>gpuemu trace</h1>\n<p>devices: {}, policy {}, seed {}{}; ops: {}, moves: {} ({} bytes), "
+      "<h1>gpuemu trace</h1>\n<p>devices: {}, policy {}, seed {}{}; ops: {}, moves: {} ({}), "
       "spills: {}; {} us</p>\n<p class=\"key mute\">",
       kPageStyle, kTraceStyle, trace.devices.size(), name_of(trace.policy), trace.seed,
-      trace.simulated ? ", simulated" : "", totals.ops, totals.moves, totals.moved_bytes,
-      totals.spills, totals.makespan_us);
+      trace.simulated ? ", simulated" : "", totals.ops, totals.moves,
+      counted(totals.moved_bytes, "byte"), totals.spills, totals.makespan_us);
   for (const char* kind : {"run", "move", "spill", "load", "fetch"}) {
     html += fmt::format(
         "<svg width=\"12\" height=\"12\" style=\"display:inline\"><rect "

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 
+#include "common/base/text.h"
 #include "common/config/expression_node.h"
 #include "common/toml/nearest.h"
 
@@ -237,9 +238,9 @@ class Parser {
     if (peek() != ')' && peek() != '\0') return fail(unexpected() + ", expected ',' or ')'");
     if (Status closed = expect(')'); !closed) return closed.error();
     if (arguments < function->arguments_min || arguments > function->arguments_max) {
-      return expression_error(
-          text_, start,
-          fmt::format("{} arguments for {}, write {}", arguments, function->name, function->usage));
+      return expression_error(text_, start,
+                              fmt::format("{} for {}, write {}", counted(arguments, "argument"),
+                                          function->name, function->usage));
     }
     return NodePtr(std::move(node));
   }

@@ -140,7 +140,7 @@ TEST(Expression, NamesThePositionOfWhatCannotBeParsed) {
   EXPECT_SAYS("12ab", "column 3: unexpected 'a' inside a number");
   EXPECT_SAYS("1e+", "exponent");
   EXPECT_SAYS("'abc", "column 1: text without a closing '");
-  EXPECT_SAYS("min(1)", "column 1: 1 arguments for min, write min(a, b)");
+  EXPECT_SAYS("min(1)", "column 1: 1 argument for min, write min(a, b)");
   EXPECT_SAYS("cdiv(1, 2, 3)", "3 arguments for cdiv");
   EXPECT_SAYS("numel()", "0 arguments for numel");
   EXPECT_SAYS("numel(3)", "column 7: unexpected '3', expected the name of a tensor");

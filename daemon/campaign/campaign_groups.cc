@@ -4,6 +4,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/limits.h"
+#include "common/base/text.h"
 #include "common/protocol/op_state.h"
 #include "judge/cases/large_sizes.h"
 
@@ -18,7 +19,7 @@ constexpr uint64_t kTimeoutsWaitedFor = 3, kTimeoutsShare = 4;
 
 void tell_not_run(OpTestReport& report, uint64_t planned, EarlyEnd end) {
   report.not_run = planned - report.cases;
-  const std::string counts = fmt::format("{} of {} cases", report.cases, planned);
+  const std::string counts = fmt::format("{} of {}", report.cases, counted(planned, "case"));
   const std::string text =
       end == EarlyEnd::Cancelled ? fmt::format("interrupted after {}", counts)
       : end == EarlyEnd::Late
@@ -99,10 +100,10 @@ OpTestReport Campaign::Group::finish(EarlyEnd end, bool is_piece) {
       is_piece ? evidence.piece(report.dtype) : evidence.evidence(report.dtype, op->dims);
   if (broken) set_op_state(report, OpState::Broken, why_broken);
   if (left_out > 0) {
-    report.notes.push_back(
-        fmt::format("{} of {} cases ran into their time limit (runtime.case_timeout_ms): the {} "
-                    "others were left out",
-                    timed_out.load(), ran.load(), left_out.load()));
+    report.notes.push_back(fmt::format(
+        "{} of {} ran into the time limit of a case (runtime.case_timeout_ms): {} left out",
+        timed_out.load(), counted(ran.load(), "case"),
+        left_out == 1 ? "the other was" : fmt::format("the {} others were", left_out.load())));
   }
   // Cases without a verdict, such as unsupported ones, are settled as well.
   if (!broken && planned > settled) {

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.h"
 #include "common/protocol/records.h"
 
 namespace gpuemu {
@@ -54,9 +55,9 @@ class SilentReference {
   /// Returns why the op cannot be tested; "" if it can.
   std::string text() const {
     if (held_.empty()) return "";
-    const std::string cases =
-        answered_ == 0 ? "no case"
-                       : fmt::format("only {} of {} cases", answered_, answered_ + silent_);
+    const std::string cases = answered_ == 0 ? "no case"
+                                             : fmt::format("only {} of {}", answered_,
+                                                           counted(answered_ + silent_, "case"));
     return fmt::format("{} {}: {}", who_, cases, why_);
   }
 

@@ -89,8 +89,8 @@ Result<std::vector<ValidationResult>> CiTests::stored_cases(const OpConfig& op) 
     unreadable += record == nullptr ? 1 : 0;
   }
   if (unreadable == 0) return stored;
-  notes_.push_back(fmt::format("{}: {} cases of its corpus cannot be read and were left out",
-                               op.name, unreadable));
+  notes_.push_back(fmt::format("{}: {} of its corpus cannot be read and {} left out", op.name,
+                               counted(unreadable, "case"), unreadable == 1 ? "was" : "were"));
   for (const auto& unit : units_) {
     if (unit->op == &op) unit->key.reset();
   }

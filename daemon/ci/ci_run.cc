@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/base/clock.h"
+#include "common/base/text.h"
 #include "common/base/threads.h"
 #include "common/protocol/op_state.h"
 #include "daemon/ci/ci_tests.h"
@@ -48,8 +49,9 @@ class Measurer {
     summary.kernels_cached = cached_;
     const auto left = std::ranges::count_if(results_, &std::vector<LintResult>::empty);
     if (cancel_ && left > 0) {
-      summary.notes.push_back(
-          fmt::format("interrupted: {} of {} kernels were not measured", left, mine_.size()));
+      summary.notes.push_back(fmt::format("interrupted: {} of {} {} not measured", left,
+                                          counted(mine_.size(), "kernel"),
+                                          left == 1 ? "was" : "were"));
     }
     for (std::vector<LintResult>& results : results_) {
       for (LintResult& one : results) {
@@ -142,7 +144,7 @@ void mark_interrupted(const CiOptions& options, CiRunSummary& summary) {
     const uint64_t ran = op.cases - std::min(op.replayed, op.cases);
     if (ran >= share && op.state == OpState::Ran) continue;
     set_op_state(op, OpState::Ran, "");
-    op.error = fmt::format("interrupted after {} of {} cases", ran, share);
+    op.error = fmt::format("interrupted after {} of {}", ran, counted(share, "case"));
   }
 }
 

@@ -37,12 +37,15 @@ CiOp not_run(const Config& config, const KernelConfig& kernel, const std::string
   return op;
 }
 
-void add_notes(const std::vector<std::string>& lines, const char* rest, CiRunSummary& summary) {
+/// `one` and `many` end the sentence about those that are not listed.
+void add_notes(const std::vector<std::string>& lines, const char* one, const char* many,
+               CiRunSummary& summary) {
   const size_t shown = std::min(lines.size(), kLinesMax);
   summary.notes.insert(summary.notes.end(), lines.begin(),
                        lines.begin() + static_cast<std::ptrdiff_t>(shown));
   if (lines.size() > shown) {
-    summary.notes.push_back(fmt::format("{} more {}", lines.size() - shown, rest));
+    const size_t left = lines.size() - shown;
+    summary.notes.push_back(fmt::format("{} more {}", left, left == 1 ? one : many));
   }
 }
 
@@ -60,7 +63,7 @@ void tell_kernels(const Config& config, CiRunSummary& summary) {
     lines.push_back(fmt::format("kernel {}: measured, not run: it has no {}, and no op names it",
                                 kernel.name, kernel.launches.empty() ? "launches" : "outputs"));
   }
-  add_notes(lines, "kernels are measured and not run", summary);
+  add_notes(lines, "kernel is measured and not run", "kernels are measured and not run", summary);
 }
 
 /// Returns the invariants and relations that check values, of all variants.
@@ -91,7 +94,7 @@ void tell_ops(const Config& config, CiRunSummary& summary) {
                           "and is judged by {}",
                           op.name, fmt::join(judges, ", ")));
   }
-  add_notes(lines, "ops have no reference", summary);
+  add_notes(lines, "op has no reference", "ops have no reference", summary);
 }
 
 void tell_variants(const CiMachine& machine, const CiOptions& options, CiRunSummary& summary) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/base/text.h"
 #include "common/numeric/element.h"
 #include "daemon/case/arena_view.h"
 #include "daemon/case/case_policy.h"
@@ -139,9 +140,10 @@ class OutputComparer {
     ValidationFailure failure{.kind = FindingKind::InvariantViolation, .message = {}};
     failure.index = static_cast<int64_t>(index);
     failure.actual = element(comparison.output, index);
-    failure.message = fmt::format(
-        "the reference's predicate rejects {} of {} elements; the first is element {}: {}",
-        std::ranges::count(accepted, 0), accepted.size(), index, *failure.actual);
+    failure.message =
+        fmt::format("the reference's predicate rejects {} of {}; the first is element {}: {}",
+                    std::ranges::count(accepted, 0), counted(accepted.size(), "element"), index,
+                    *failure.actual);
     verdict.failures.push_back(std::move(failure));
   }
 

@@ -4,6 +4,7 @@
 
 #include <rocksdb/sst_file_reader.h>
 
+#include "common/base/text.h"
 #include "daemon/database/salvage.h"
 #include "daemon/records/keys.h"
 #include "daemon/records/values.h"
@@ -49,10 +50,14 @@ class Verifier {
       uint64_t damaged = 0, unlisted = 0;
       const uint64_t found = read(family, damaged, unlisted);
       if (i < kCountedFamilies) readable[i] = found;
-      if (damaged > 0) add(kFamilyNames[i], fmt::format("{} records are damaged", damaged));
+      if (damaged > 0) {
+        add(kFamilyNames[i],
+            counted(damaged, "record") + (damaged == 1 ? " is damaged" : " are damaged"));
+      }
       if (unlisted > 0) {
         add(kFamilyNames[static_cast<size_t>(Family::Index)],
-            fmt::format("{} entries of {} are missing", unlisted, kFamilyNames[i]));
+            unlisted == 1 ? fmt::format("1 entry of {} is missing", kFamilyNames[i])
+                          : fmt::format("{} entries of {} are missing", unlisted, kFamilyNames[i]));
       }
     }
     return readable;

@@ -48,8 +48,9 @@ std::string describe(const HarnessFinding& finding) {
       return fmt::format("{} guard bytes around '{}' were overwritten, the first at byte {}",
                          finding.count, finding.tensor, finding.first_index);
     case HarnessFinding::Kind::InputModified:
-      return fmt::format("{} elements of input '{}' were changed, the first is element {}",
-                         finding.count, finding.tensor, finding.first_index);
+      return fmt::format("{} of input '{}' {} changed, the first is element {}",
+                         counted(finding.count, "element"), finding.tensor,
+                         finding.count == 1 ? "was" : "were", finding.first_index);
     case HarnessFinding::Kind::NonDeterministic:
       return fmt::format(
           "{} of output '{}' {} between two runs of the same inputs, the first is element {}{}",

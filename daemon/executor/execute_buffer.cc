@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/limits.h"
+#include "common/base/text.h"
 #include "common/tensor/fill_elements.h"
 
 namespace gpuemu {
@@ -214,17 +215,18 @@ std::optional<HarnessFinding> ExecuteBuffer::guard_finding() const {
   HarnessFinding finding{HarnessFinding::Kind::GuardDamaged, tensor_->name, 0, all.count, ""};
   if (first < 0) {
     finding.first_index = first;
-    finding.message =
-        fmt::format("{} bytes written around '{}', the first {} bytes before its start", all.count,
-                    tensor_->name, -first);
+    finding.message = fmt::format("{} written around '{}', the first {} before its start",
+                                  counted(all.count, "byte"), tensor_->name,
+                                  counted(static_cast<uint64_t>(-first), "byte"));
   } else if (first < end) {
     finding.message = fmt::format(
-        "{} bytes written around '{}', the first at byte {} of its buffer, which no element uses",
-        all.count, tensor_->name, first);
+        "{} written around '{}', the first at byte {} of its buffer, which no element uses",
+        counted(all.count, "byte"), tensor_->name, first);
   } else {
     finding.first_index = first - end + 1;
-    finding.message = fmt::format("{} bytes written around '{}', the first {} bytes behind its end",
-                                  all.count, tensor_->name, finding.first_index);
+    finding.message = fmt::format("{} written around '{}', the first {} behind its end",
+                                  counted(all.count, "byte"), tensor_->name,
+                                  counted(static_cast<uint64_t>(finding.first_index), "byte"));
   }
   return finding;
 }

@@ -7,6 +7,7 @@
 
 #include "common/base/blake2.h"
 #include "common/base/shell_word.h"
+#include "common/base/text.h"
 #include "common/base/threads.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/case_request.h"
@@ -319,8 +320,9 @@ class MutationRun {
     const uint64_t judged = reply.killed + reply.survived;
     if (judged > 0) reply.score = static_cast<double>(reply.killed) / static_cast<double>(judged);
     if (reply.not_run > 0) {
-      reply.incomplete = fmt::format("the time was up before {} of {} mutants were run",
-                                     reply.not_run, reply.total);
+      reply.incomplete =
+          fmt::format("the time was up before {} of {} {} run", reply.not_run,
+                      counted(reply.total, "mutant"), reply.not_run == 1 ? "was" : "were");
     }
     reply.mutants = std::move(reports_);
     return reply;

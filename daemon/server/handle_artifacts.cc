@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "common/base/text.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 #include "daemon/storage/store.h"
@@ -74,9 +75,9 @@ Reply handle(const LintKernelRequest& request, Call& call) {
   if (!config) return config_error(config.error());
   if (!looks_like_ptx(request.ptx_content)) {
     return ErrorReply{WireErrorCode::PtxParseError,
-                      fmt::format("this is no PTX: {} bytes without any of .version, .target, "
-                                  ".entry, .func and .reg; send the text that `nvcc -ptx` writes",
-                                  request.ptx_content.size())};
+                      fmt::format("this is not PTX: {} without any of .version, .target, "
+                                  ".entry, .func and .reg: send the text that `nvcc -ptx` writes",
+                                  counted(request.ptx_content.size(), "byte"))};
   }
   const ArtifactMetrics metrics = plain_metrics(request.ptx_content);
   LintResultsReply reply;

@@ -332,7 +332,7 @@ TEST_F(Handlers, ACiRunSaysHowMuchOfTheCorpusIsUnreadable) {
   EXPECT_EQ(summary.ops[0].error, "");
   bool told = false;
   for (const std::string& note : summary.notes) {
-    told = told || note.find("1 cases of its corpus cannot be read") != std::string::npos;
+    told = told || note.find("1 case of its corpus cannot be read") != std::string::npos;
   }
   EXPECT_TRUE(told);
 }

@@ -1,6 +1,7 @@
 // Progress, log and cancellation of running work.
 #include <utility>
 
+#include "common/base/text.h"
 #include "daemon/server/job_table.h"
 
 namespace gpuemu {
@@ -43,12 +44,12 @@ std::string JobControl::incomplete() const {
     return limit_;
   }
   if (is_stopped() && total > 0) {
-    return fmt::format("{}; {} of {} cases had run", name_of(stop_.load()), done.load(),
-                       total.load());
+    return fmt::format("{}; {} of {} had run", name_of(stop_.load()), done.load(),
+                       counted(total.load(), "case"));
   }
   return total == 0 ? fmt::format("{} before its work began", name_of(stop_.load()))
-                    : fmt::format("{} after {} of {} steps", name_of(stop_.load()), done.load(),
-                                  total.load());
+                    : fmt::format("{} after {} of {}", name_of(stop_.load()), done.load(),
+                                  counted(total.load(), "step"));
 }
 
 void JobControl::failed(std::string line) {

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "common/base/private_path.h"
 #include "common/base/project_id.h"
+#include "common/base/text.h"
 #include "common/config/start_settings.h"
 #include "common/process/acting_user.h"
 #include "daemon/server/project.h"
@@ -332,9 +333,10 @@ std::vector<std::string> OpenProjects::untold_notes(const ServerContext& context
   // Errors are reported when the records themselves are read.
   if (!found || !context.store.put_meta(kToldMeta, "told") || found->ops.empty()) return {};
   return {
-      fmt::format("{} results and {} failures of {} were stored before projects were told "
-                  "apart; gpuemu storage claim takes them into this project",
-                  found->results, found->failures, fmt::join(found->ops, ", "))};
+      fmt::format("{} and {} of {} were stored before the database kept projects apart; `gpuemu "
+                  "storage claim` takes them into this project",
+                  counted(found->results, "result"), counted(found->failures, "failure"),
+                  fmt::join(found->ops, ", "))};
 }
 
 size_t OpenProjects::count() const {

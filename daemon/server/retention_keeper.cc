@@ -6,6 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/project_id.h"
+#include "common/base/text.h"
 #include "common/config/config.h"
 
 namespace gpuemu {
@@ -106,11 +107,10 @@ void RetentionKeeper::prune(const StoredProject& project, const Retention& reten
   }
   const PrunedRecords& removed = pruned->removed;
   if (removed == PrunedRecords() && pruned->bytes == 0) return;
-  tell_(fmt::format(
-      "pruned by [storage] of {}: {} passing results, {} failures, {} metrics, {} CI runs; {} "
-      "bytes",
-      project.path, removed.passing, removed.failures, removed.artifacts, removed.runs,
-      pruned->bytes));
+  tell_(fmt::format("pruned by [storage] of {}: {}, {}, metrics of {}, {}; {}", project.path,
+                    counted(removed.passing, "passing result"),
+                    counted(removed.failures, "failure"), counted(removed.artifacts, "kernel"),
+                    counted(removed.runs, "CI run"), counted(pruned->bytes, "byte")));
 }
 
 }  // namespace gpuemu

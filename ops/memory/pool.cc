@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "common/base/check.h"
+#include "common/base/text.h"
 #include "runtime/device/allocation_owners.h"
 
 namespace gpuemu {
@@ -281,8 +282,9 @@ Status Pool::free(uint64_t address) {
     if (!damages) {
       verdict = damages.error();
     } else if (!damages->empty()) {
-      verdict = error(ErrorCode::Corruption, "{} bytes beside '{}' were written, the first at {}",
-                      damages->front().bytes, block.name, damages->front().byte_offset);
+      verdict = error(ErrorCode::Corruption, "{} beside '{}' {} written, the first at {}",
+                      counted(damages->front().bytes, "byte"), block.name,
+                      damages->front().bytes == 1 ? "was" : "were", damages->front().byte_offset);
     }
   }
   live_.erase(address);

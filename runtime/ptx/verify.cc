@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "common/base/text.h"
 #include "runtime/ptx/operand_types.h"
 
 namespace gpuemu::ptx {
@@ -59,8 +60,9 @@ class Verifier {
     const size_t count = instruction.operands.size();
     const bool known = instruction.opcode != Opcode::Unknown;
     if (known && (count < row.operands_min || count > row.operands_max)) {
-      return in_.error_at(instruction.where, "'{}' has {} operands; expected {} to {}",
-                          instruction.spelling(), count, row.operands_min, row.operands_max);
+      return in_.error_at(instruction.where, "'{}' has {}; expected {} to {}",
+                          instruction.spelling(), counted(count, "operand"), row.operands_min,
+                          row.operands_max);
     }
     for (size_t i = 0; i < count; ++i) {
       const Operand& operand = instruction.operands[i];
@@ -143,10 +145,10 @@ class Verifier {
     const Function& function = *found->second;
     if (call.call_arguments.size() != function.params.size() ||
         call.call_results.size() != function.results.size()) {
-      return in_.error_at(call.where,
-                          "call of '{}' with {} arguments and {} results; expected {} and {}",
-                          callee.name, call.call_arguments.size(), call.call_results.size(),
-                          function.params.size(), function.results.size());
+      return in_.error_at(call.where, "call of '{}' with {} and {}; expected {} and {}",
+                          callee.name, counted(call.call_arguments.size(), "argument"),
+                          counted(call.call_results.size(), "result"), function.params.size(),
+                          function.results.size());
     }
     return {};
   }

@@ -51,11 +51,14 @@ std::string tests_text(const std::vector<std::string>& tests) {
 /// Returns "24 bytes after the end of its 4000 bytes".
 std::string offset_text(const RunAllocation& of) {
   if (of.offset < 0) {
-    return fmt::format("{} bytes before the start of its {} bytes", -of.offset, of.bytes);
+    return fmt::format("{} before the start of its {}",
+                       counted(static_cast<uint64_t>(-of.offset), "byte"),
+                       counted(of.bytes, "byte"));
   }
   const auto at = static_cast<uint64_t>(of.offset);
   if (at >= of.bytes) {
-    return fmt::format("{} bytes after the end of its {} bytes", at - of.bytes, of.bytes);
+    return fmt::format("{} after the end of its {}", counted(at - of.bytes, "byte"),
+                       counted(of.bytes, "byte"));
   }
   return fmt::format("byte {} of its {}", at, of.bytes);
 }

@@ -6,7 +6,7 @@ import sys
 from conftest import BIN
 
 PROGRAM = pathlib.Path(__file__).parent / "run/link_ptx.py"
-DIFFERS = ("the prototype of 'twice' in 'entry.ptx' differs from its definition in 'twice.ptx' (1 parameters and 1 results beside 1 parameters "
+DIFFERS = ("the prototype of 'twice' in 'entry.ptx' differs from its definition in 'twice.ptx' (1 parameter and 1 result beside 1 parameter "
            "and 0 results); what the caller misses is undefined: declare it as it is defined")
 TWICE = "'twice' is defined in 'first.ptx' and again in 'second.ptx'; define it once"
 

@@ -9,6 +9,7 @@
 
 #include "bindings/libcuda/memory/ranges.h"
 #include "bindings/libcuda/memory/reach.h"
+#include "common/base/text.h"
 
 namespace gpuemu::libcuda {
 namespace {
@@ -248,8 +249,8 @@ void tell_freed(Process& driver, const Allocation& freed, uint64_t address, uint
   const uint64_t offset = address - freed.address;
   driver.recorder.host_finding(
       kRunUseAfterFree,
-      fmt::format("{} of {} bytes at byte offset {} of '{}', which was freed", called(call), bytes,
-                  offset, freed.name),
+      fmt::format("{} of {} at byte offset {} of '{}', which was freed", called(call),
+                  counted(bytes, "byte"), offset, freed.name),
       call, &freed, static_cast<int64_t>(offset));
 }
 
@@ -270,8 +271,8 @@ bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const
     if (bytes <= inside->bytes - offset) return true;
     driver.recorder.host_finding(
         "OutOfBounds",
-        fmt::format("{} of {} bytes at byte offset {} of '{}', which has {} bytes", called(call),
-                    bytes, offset, inside->name, inside->bytes),
+        fmt::format("{} of {} at byte offset {} of '{}', which has {}", called(call),
+                    counted(bytes, "byte"), offset, inside->name, counted(inside->bytes, "byte")),
         call, inside.get(), static_cast<int64_t>(offset));
     return false;
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 
+#include "common/base/text.h"
 #include "runtime/emulator/checks/index_overflow.h"
 #include "runtime/emulator/checks/last_word.h"
 #include "runtime/emulator/checks/piece_notes.h"
@@ -216,8 +217,8 @@ uint32_t window_lanes(Warp& warp, const Step& step, const uint64_t* address, uin
   report_check(
       warp, step,
       {.kind = DeviceFindingKind::OutOfBounds,
-       .message = fmt::format("{} {} bytes at offset {} of {} memory, which has {} bytes{}",
-                              verb(what.second), bytes, offset, what.first, size,
+       .message = fmt::format("{} {} at offset {} of {} memory, which has {}{}", verb(what.second),
+                              counted(bytes, "byte"), offset, what.first, counted(size, "byte"),
                               what.first == kShared ? about_dynamic(warp) : ""),
        .lane = bad.first,
        .byte_offset = offset,
@@ -245,10 +246,10 @@ void define_once(Warp& warp, const Step& step, const uint64_t* address, uint32_t
   report_check(
       warp, step,
       {.kind = DeviceFindingKind::WrittenTwice,
-       .message = fmt::format("writes {} bytes at byte offset {} of '{}'{}, which were written "
-                              "before",
-                              bytes, offset, of->name,
-                              element_text(offset, element_bytes(instruction_of(warp, step)))),
+       .message = fmt::format("writes {} at byte offset {} of '{}'{}, which {} written before",
+                              counted(bytes, "byte"), offset, of->name,
+                              element_text(offset, element_bytes(instruction_of(warp, step))),
+                              bytes == 1 ? "was" : "were"),
        .lane = again.first,
        .tensor = of->name,
        .byte_offset = static_cast<int64_t>(offset),
@@ -271,16 +272,15 @@ void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t add
   Allocation* near = warp.launch->memory->nearest(address);
   CheckReport incident{
       .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
+  const std::string what = verb(access) + (" " + counted(bytes, "byte"));
   if (near == nullptr) {
-    incident.message = fmt::format("{} {} bytes at {:#x}, which belongs to no tensor", verb(access),
-                                   bytes, address);
+    incident.message = fmt::format("{} at {:#x}, which belongs to no tensor", what, address);
   } else {
     incident.tensor = near->name;
     incident.byte_offset = static_cast<int64_t>(address - near->base);
     incident.message =
-        fmt::format("{} {} bytes at byte offset {} of '{}', which {}", verb(access), bytes,
-                    incident.byte_offset, near->name,
-                    near->freed ? "was freed" : fmt::format("has {} bytes", near->bytes));
+        fmt::format("{} at byte offset {} of '{}', which {}", what, incident.byte_offset,
+                    near->name, near->freed ? "was freed" : "has " + counted(near->bytes, "byte"));
   }
   incident.message += explain_wrap(warp, step, bad.first);
   report_check(warp, step, std::move(incident));

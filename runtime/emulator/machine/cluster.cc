@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "common/base/text.h"
 #include "runtime/emulator/machine/block.h"
 
 namespace gpuemu::emulator {
@@ -152,14 +153,13 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Step& step, uint64_t 
   }
   if (offset > size || bytes > size - offset) {
     return refuse(DeviceFindingKind::OutOfBounds,
-                  fmt::format("accesses {} bytes at offset {} of shared memory, which has {} bytes",
-                              bytes, offset, size));
+                  fmt::format("accesses {} at offset {} of shared memory, which has {}",
+                              counted(bytes, "byte"), offset, counted(size, "byte")));
   }
   if (offset % align != 0) {
-    return refuse(
-        DeviceFindingKind::Misaligned,
-        fmt::format("accesses {} bytes at shared memory {}, which is not a multiple of {}", bytes,
-                    shared_place(warp, offset, 8), align));
+    return refuse(DeviceFindingKind::Misaligned,
+                  fmt::format("accesses {} at shared memory {}, which is not a multiple of {}",
+                              counted(bytes, "byte"), shared_place(warp, offset, 8), align));
   }
   return SharedPlace{block, static_cast<uint32_t>(offset)};
 }

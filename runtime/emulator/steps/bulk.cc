@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "common/base/text.h"
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/checks/global_races.h"
 #include "runtime/emulator/checks/shared_races.h"
@@ -106,8 +107,8 @@ bool has_memory(Warp& warp, const Step& step, uint32_t lane, uint64_t address, u
   incident.message =
       near == nullptr
           ? fmt::format("copies {} bytes at {:#x}, which belongs to no tensor", bytes, address)
-          : fmt::format("copies {} bytes at byte offset {} of '{}', which has {} bytes", bytes,
-                        incident.byte_offset, near->name, near->bytes);
+          : fmt::format("copies {} bytes at byte offset {} of '{}', which has {}", bytes,
+                        incident.byte_offset, near->name, counted(near->bytes, "byte"));
   report_check(warp, step, std::move(incident));
   return false;
 }

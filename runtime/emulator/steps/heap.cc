@@ -2,6 +2,7 @@
 #include <bit>
 
 #include "common/base/limits.h"
+#include "common/base/text.h"
 #include "runtime/emulator/steps/externals.h"
 
 namespace gpuemu::emulator::steps {
@@ -35,9 +36,10 @@ void free_memory(Warp& warp, const Step& step, const CallSite& site) {
         report_free(warp, step, lane, fmt::format("frees {:#x} a second time", address));
         break;
       case Heap::Returned::Inside:
-        report_free(warp, step, lane,
-                    fmt::format("frees {:#x}, which is {} bytes after the beginning of its memory",
-                                address, address - memory.heap().nearest(address)->base));
+        report_free(
+            warp, step, lane,
+            fmt::format("frees {:#x}, which is {} after the beginning of its memory", address,
+                        counted(address - memory.heap().nearest(address)->base, "byte")));
         break;
       case Heap::Returned::Foreign: {
         const Allocation* of = memory.nearest(address);

@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "common/base/text.h"
 #include "runtime/ptx/lexer.h"
 #include "runtime/ptx/limits.h"
 #include "runtime/ptx/link/stand_in.h"
@@ -204,7 +205,8 @@ class Linker {
 
   static std::string difference(const LinkSymbol& declared, const LinkSymbol& defined) {
     const auto count = [](const LinkSymbol& one) {
-      return fmt::format("{} parameters and {} results", one.params.size(), one.results.size());
+      return fmt::format("{} and {}", counted(one.params.size(), "parameter"),
+                         counted(one.results.size(), "result"));
     };
     if (declared.params.size() != defined.params.size() ||
         declared.results.size() != defined.results.size()) {

@@ -144,11 +144,10 @@ TEST(PtxLink, CallsAFunctionThatIsDeclaredOtherwiseThroughAnotherOne) {
   ASSERT_EQ(between.body.size(), 4u);
   EXPECT_EQ(between.body[2].text(), "call f, (passed_0)");
   ASSERT_EQ(made.linked.warnings.size(), 1u);
-  EXPECT_EQ(
-      made.linked.warnings[0],
-      "the prototype of 'f' in 'text 1' differs from its definition in 'text 2' (1 parameters "
-      "and 1 results beside 1 parameters and 0 results); what the caller misses is undefined: "
-      "declare it as it is defined");
+  EXPECT_EQ(made.linked.warnings[0],
+            "the prototype of 'f' in 'text 1' differs from its definition in 'text 2' (1 parameter "
+            "and 1 result beside 1 parameter and 0 results); what the caller misses is undefined: "
+            "declare it as it is defined");
 }
 
 TEST(PtxLink, RefusesANameThatIsAFunctionAndAVariable) {
