@@ -108,7 +108,7 @@ class RaceWatch {
     std::string entry;  ///< "" for a copy or fill.
     std::shared_ptr<const CallSite> site;
     TouchedMemory memory;
-    std::vector<UsedPages> pages;  ///< Those in pinned and managed memory.
+    std::vector<UsedPages> pages;  ///< Pages of pinned and managed memory.
   };
   /// Two conflicting pieces of work, unless a write that is not issued yet orders them.
   struct Undecided {

@@ -32,7 +32,8 @@ struct SarifFinding {
   std::optional<SarifStep> related = std::nullopt;  ///< The other access of a pair.
   /// Why the finding is accepted, "" if it is not; nothing if findings cannot be accepted.
   std::optional<std::string> accepted = std::nullopt;
-  std::map<std::string, std::string> more_fingerprints = {};  ///< Those of published readers.
+  std::map<std::string, std::string> more_fingerprints =
+      {};  ///< Names that published readers know.
 };
 
 class SarifLog {

@@ -31,7 +31,7 @@ struct SourceKernels {
 struct SourceFiles {
   std::filesystem::path folder;
   std::vector<std::string> cuda;          ///< Relative to the folder.
-  std::vector<std::string> headers;       ///< Likewise: .h, .cuh, .hpp.
+  std::vector<std::string> headers;       ///< Relative to the folder: .h, .cuh, .hpp.
   std::vector<std::string> include_dirs;  ///< Absolute folders that the user gave.
 };
 

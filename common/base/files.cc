@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The same limit as the system's own.
+// Linux follows as many links.
 constexpr int kLinksMax = 40;
 // Names that other processes, or a killed process of this id, may already use.
 constexpr int kTemporaryNamesMax = 1000;

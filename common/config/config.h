@@ -283,7 +283,7 @@ struct ConfigSources {
 struct ConfigResult {
   std::optional<Config> config;         ///< Absent if there are errors.
   std::vector<ConfigProblem> problems;  ///< All errors of all files.
-  std::vector<ConfigProblem> warnings;  ///< Also filled in if there are errors.
+  std::vector<ConfigProblem> warnings;  ///< Filled in even if there are errors.
   std::string text() const;             ///< One line per problem.
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kParameterMax = 1e300;
 constexpr double kAxisMax = 64;
-constexpr double kRunsMax = 100;  // The same as for [validation].determinism_runs.
+constexpr double kRunsMax = 100;  // As for [validation].determinism_runs.
 
 bool has_word(std::string_view words, const std::string& word) {
   return std::ranges::count(split_words(words), word) > 0;

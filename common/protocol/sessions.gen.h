@@ -26,8 +26,8 @@ std::optional<JobState> job_state_from_name(const std::string& name);
 /// Says which work of a session is interactive: it goes before batch work, within a budget.
 enum class SessionClass {
   Auto,  ///< Requests whose client waits, as for a single case.
-  Interactive,  ///< All of it.
-  Batch,  ///< None of it.
+  Interactive,  ///< All work of the session is.
+  Batch,  ///< No work of the session is.
 };
 inline constexpr SessionClass kLastSessionClass = SessionClass::Batch;
 /// The name on the wire, and back.
@@ -55,7 +55,7 @@ struct SessionInfo {
   int64_t opened = 0;  ///< Seconds since 1970.
   double device_ms = 0;  ///< Device time used so far.
   uint64_t running = 0;  ///< Unfinished requests and jobs that do not wait.
-  uint64_t waiting = 0;  ///< Those that wait for a lane.
+  uint64_t waiting = 0;  ///< Unfinished requests and jobs that wait for a lane.
   uint64_t memory_bytes = 0;  ///< Device memory of the cases that run.
   SessionLimits limits;
   bool operator==(const SessionInfo&) const = default;
@@ -113,7 +113,7 @@ struct TopReply {
   int64_t time = 0;  ///< Seconds since 1970.
   std::vector<TopDevice> devices;
   std::vector<SessionInfo> sessions;
-  std::vector<JobInfo> jobs;  ///< Those that run, of all projects.
+  std::vector<JobInfo> jobs;  ///< Running jobs of all projects.
   bool operator==(const TopReply&) const = default;
 };
 

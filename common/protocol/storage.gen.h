@@ -28,7 +28,7 @@ struct StoredOfProject {
   uint64_t corpus = 0;  ///< Entries.
   uint64_t runs = 0;  ///< CI runs in trends.
   uint64_t bytes = 0;  ///< Keys and values of all its records.
-  /// The same, by kind, where the request asks for it.
+  /// Bytes of each kind of record, where the request asks for them.
   std::map<std::string, uint64_t> bytes_by_kind;
   std::string user;  ///< Owner of the records, on a daemon that several users share.
   bool operator==(const StoredOfProject&) const = default;

@@ -33,7 +33,7 @@ struct RemoteWorkerInfo {
   std::string host;
   WorkerState state = WorkerState::Idle;
   uint64_t attempts = 0;  ///< Runs of kernels that it was given.
-  uint64_t lost = 0;  ///< Those of them that it did not answer.
+  uint64_t lost = 0;  ///< Attempts that it did not answer.
   int64_t connected = 0;  ///< Since when, in seconds since 1970.
   uint64_t pid = 0;
   std::string version;

@@ -156,7 +156,7 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
   run_on_threads(std::min<uint64_t>(slots + (slots == slots_.size() ? 1 : 0), cases), [&] {
     TogetherPace pace(slots_.places_per_slot());
     std::vector<CaseSource::NextCase> some;
-    std::vector<Wanted> all;  // The same cases.
+    std::vector<Wanted> all;  // The cases of `some`.
     for (;;) {
       auto one = some.empty() ? source.next() : source.next_now();
       if (!one && some.empty()) return;
@@ -341,7 +341,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
   HeldLane lane;
   TogetherPace pace(slots_.places_per_slot());
   std::vector<Finished> some;
-  std::vector<Wanted> all;  // The same cases.
+  std::vector<Wanted> all;  // The cases of `some`.
   for (bool goes_on = true; goes_on;) {
     auto one = plan_next(progress, options);
     if (!one && some.empty()) return;

@@ -15,7 +15,7 @@ namespace gpuemu {
 struct KeptVerdict {
   CiOp op;
   std::vector<ValidationResult> results;
-  std::vector<std::string> notes = {};  ///< Which variants ran and why.
+  std::vector<std::string> notes = {};  ///< Names the variants that ran, and why.
 };
 
 /// Stores only successes: what failed runs again. Thread-safe.

@@ -28,7 +28,7 @@ class DerivedRuns {
   Result<NamedTensors> run(const DerivedCase& derived);
   /// Stores the bounds of the runs' shadows in `bounds`, which then cover underflow only.
   void keep_underflow(NamedTensors& bounds);
-  /// The same for ShadowErrors::Fusable.
+  /// Stores the bounds of ShadowErrors::Fusable in `bounds`.
   void keep_fusable(NamedTensors& bounds);
   /// From now on, runs also add their computed outputs to `computed`.
   void keep_computed(NamedTensors& computed) { computed_ = &computed; }

@@ -29,7 +29,7 @@ Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& 
 /// run_exactly().
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot);
 
-/// The same count for floats that may round to another whole number if a compiler fuses products
+/// Counts floats that may round to another whole number if a compiler fuses products
 /// with sums, and the case's outputs on the slot, which does not fuse. Errors as for run_exactly().
 struct FusableRun {
   uint64_t roundings = 0;

@@ -104,7 +104,7 @@ class ReferenceSeat {
   /// `process` must outlive it.
   ReferenceSeat(ReferenceProcess& process, uint32_t arena) : process_(&process), arena_(arena) {}
 
-  /// As those of ReferenceProcess.
+  /// Do what those of ReferenceProcess do.
   Status begin(ReferenceRequest request) {
     request.arena = arena_;
     return process_->begin(std::move(request));

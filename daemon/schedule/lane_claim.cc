@@ -100,7 +100,7 @@ void LaneUse::stop(LaneStop why) {
     stop_ = why;
     is_stopped_ = true;
     told = std::move(told_);
-    // None of them is destroyed while the lock is held.
+    // Wakers are not destroyed while the lock is held.
     for (Waker* waker : waiting_at_) waker->wake();
   }
   if (told) told(why);

@@ -106,7 +106,7 @@ class GuidedSearch : private CaseSource {
 
   // All below: for whoever takes a place, one thread at a time.
   std::map<DType, EvidenceTally> evidence_;
-  std::set<DType> ran_, refused_;  ///< Those of cases that ran, and that no kernel takes.
+  std::set<DType> ran_, refused_;  ///< Dtypes of cases that ran, and those that no kernel takes.
   CoverageMap map_;
   SearchFeatures features_;
   std::map<uint64_t, ValidationResult> failures_;  ///< By place.

@@ -18,7 +18,7 @@ struct Slot;
 struct ScriptInputs {
   const NamedTensors& tensors;
   const Kwargs& kwargs;
-  std::optional<Tolerance> wider = {};  ///< Also accepts outputs within this tolerance.
+  std::optional<Tolerance> wider = {};  ///< Accepts outputs within this tolerance too.
 };
 
 struct JudgedOutput {

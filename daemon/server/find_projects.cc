@@ -21,7 +21,7 @@ constexpr size_t kNamedShownMax = 300;
 
 // Counting a user's bytes takes no more than one part in this many of the time.
 constexpr int kCountingShare = 20;
-// The same for a user who has reached the limit, and may have pruned since.
+// The share for a user who has reached the limit, and may have pruned since.
 constexpr int kRefusedCountingShare = 1;
 
 std::string shown(const std::string& named) {

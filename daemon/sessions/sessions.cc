@@ -209,7 +209,7 @@ Sessions::Handle Sessions::own_session(const ClientPeer& peer) {
   const std::pair process(peer.pid, peer.pid > 0 ? 0 : peer.connection);
   Handle& session = own_[process];
   if (session == nullptr) {
-    own_.erase(process);  // So that it is not among those whose names are taken.
+    own_.erase(process);  // Frees its name for the session made below.
     Handle made = make(client_name(peer.pid), peer);
     made->process = process;
     own_[process] = made;

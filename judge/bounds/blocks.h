@@ -15,9 +15,9 @@ bool has_vector_blocks();
 
 /// Returns the largest finite |value|; 0 if there is none.
 double largest_finite(std::span<const double> values);
-/// The same of float32 numbers as they lie in memory.
+/// Returns the largest finite |value| of float32 numbers as they lie in memory.
 double largest_finite_float32(std::span<const std::byte> values);
-/// The same as largest_finite(). Requires has_vector_blocks() and values.size() % 4 == 0.
+/// Returns what largest_finite() does. Requires has_vector_blocks() and values.size() % 4 == 0.
 double largest_finite_by_four(std::span<const double> values);
 /// The sum and the count of the finite values, added in the order of four lanes.
 struct FiniteSum {

@@ -15,7 +15,7 @@ namespace {
 /// A kernel rounds about once per term, and the inputs change once per term. The last place of a
 /// 16-bit type is so large that float32 rounding is negligible beside it, also in a wider output.
 constexpr double kTimes = 32, kTimesNarrow = 8;
-/// The same for sums of n terms in the type of their inputs, to be multiplied by sqrt(n): each
+/// Limits for sums of n terms in the type of their inputs, to be multiplied by sqrt(n): each
 /// partial sum of a sequence is rounded, and grows with sqrt(n).
 constexpr double kTimesSequence = 4;
 /// Errors up to this many units in the last place are always allowed. Kernels store in 16-bit types

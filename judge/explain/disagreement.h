@@ -15,7 +15,7 @@ struct DisputedElement {
   std::string backend;  ///< The backend on which the output was found wrong.
   double computed = 0;
   std::string other_backend;    ///< "": none.
-  std::optional<double> other;  ///< The same kernel's output there.
+  std::optional<double> other;  ///< The kernel's output on that backend.
   std::optional<double> exact;  ///< The result of the kernel's instructions without rounding.
   std::vector<DisagreementSide>
       others;  ///< "kernel NAME": other kernels of the op, on the same inputs.

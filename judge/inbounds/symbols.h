@@ -52,7 +52,7 @@ class Symbols {
   Polynomial floor_of(const Polynomial& numerator, int64_t divisor);
   /// Returns floor(numerator / divisor). Requires divisor >= 1 wherever it is used.
   Polynomial floor_of(const Polynomial& numerator, const Polynomial& divisor);
-  /// The same as floor_of(). Requires numerator >= 0 and divisor >= 1 wherever it is used.
+  /// Returns what floor_of() does. Requires numerator >= 0 and divisor >= 1 wherever it is used.
   Polynomial quotient_of(const Polynomial& numerator, const Polynomial& divisor);
   /// Returns what else `fact`, which is >= 0, implies: if it is numerator - divisor * x with
   /// numerator >= 0 and divisor >= 1, then x is at most the quotient.

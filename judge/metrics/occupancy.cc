@@ -25,7 +25,7 @@ constexpr auto kArchs = std::to_array<ArchLimits>({
     {"sm_89", 48, 24, 100, 99, 128, 1024},
     {"sm_90", 64, 32, 228, 227, 128, 1024},
 });
-// The same for all architectures.
+// Limits that all architectures share.
 constexpr uint32_t kRegisters = 65536;      // Per multiprocessor, and the maximum per block.
 constexpr uint32_t kRegisterUnit = 256;     // Allocation granularity of registers per warp.
 constexpr uint32_t kPartitions = 4;         // Each has a quarter of the registers.

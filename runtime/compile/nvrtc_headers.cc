@@ -54,7 +54,7 @@ using ::trunc;
 }
 )";
 
-// The same declarations as in libcu++, whose headers a source may include as well.
+// Repeats declarations of libcu++, whose headers a source may include as well.
 constexpr const char* kStdint = R"(#pragma once
 #include <limits.h>
 typedef signed char int8_t;
@@ -126,7 +126,7 @@ constexpr const char* kFloat = R"(#pragma once
 #define DBL_MAX 1.7976931348623157e+308
 )";
 
-// The same names as in libcu++, so that both may be included.
+// Has the names of libcu++, so that both may be included.
 constexpr const char* kLimits = R"(#pragma once
 #define CHAR_BIT 8
 #define SCHAR_MIN (-128)

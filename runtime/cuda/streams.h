@@ -109,7 +109,7 @@ class CudaStreams final : public Streams {
   const Driver& driver_;
   std::shared_mutex mutex_;  ///< Guards the members below.
   Handles streams_, events_, graphs_, execs_, pinned_;
-  Handles foreign_;  ///< Those of streams_ that were created elsewhere.
+  Handles foreign_;  ///< The members of streams_ that were created elsewhere.
   std::unordered_map<uint64_t, uint64_t> managed_;  ///< Bytes by address.
   Handles captured_;                                ///< Streams with an active capture.
   std::unordered_map<FunctionId, std::shared_ptr<const Known>> functions_;

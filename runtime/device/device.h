@@ -101,7 +101,7 @@ struct LaunchConfig : LaunchShape {
   /// Limit per block. A block that executes more counts as an endless loop. Emulator only.
   uint64_t warp_instructions_max = kWarpInstructionsMax;
   bool profile = false;  ///< Collect counters (LaunchReport::profile); slower.
-  /// Also compute the values without rounding (LaunchReport::shadow). Runs on one thread, and
+  /// Compute the values without rounding too (LaunchReport::shadow). Runs on one thread, and
   /// cannot be combined with `profile`.
   std::shared_ptr<const ShadowConfig> shadow;
   ThreadOrder thread_order = ThreadOrder::InOrder;  ///< Order in which threads run. Emulator only.

@@ -11,7 +11,7 @@ namespace {
 
 /// Entries that a NotFound message lists; more would not fit on a line.
 constexpr size_t kEntriesListedMax = 16;
-/// The same for every architecture since Kepler.
+/// Hold for every architecture since Kepler.
 constexpr uint32_t kWarpLanes = 32, kRegisterUnit = 8, kRegistersPerThreadMax = 255;
 
 std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }

@@ -97,7 +97,7 @@ bool asks_who_runs(const Form& form) {
 struct Open {
   const char* why = nullptr;  ///< Null if it does not.
   bool of_architecture =
-      false;  ///< The same in all threads of an architecture, so it can be recorded.
+      false;  ///< Equal in all threads of an architecture, so it can be recorded.
 };
 
 Open open_bits(const Form& form) {

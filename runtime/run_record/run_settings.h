@@ -18,7 +18,8 @@ inline constexpr const char* kRunArchVariable = "GPUEMU_RUN_ARCH";
 /// The effect of a kernel's fault on later driver calls.
 enum class OnFinding : uint8_t {
   Report,  ///< The next call that waits fails; the context stays usable.
-  Sticky,  ///< That call and every later call that needs a context fails, as on a GPU.
+  Sticky,  ///< The next call that waits and every later call that needs a context fails, as on a
+           ///< GPU.
   Ignore,  ///< No call fails.
 };
 

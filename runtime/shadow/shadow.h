@@ -25,7 +25,7 @@ struct ShadowTarget {
   uint64_t block = 0;  ///< ShadowElement::block, from an earlier launch with the same inputs.
 };
 
-/// Which errors the bounds include.
+/// Selects the errors that the bounds include.
 enum class ShadowErrors : uint8_t {
   All,
   /// Only the absolute error of rounding small results to a multiple of the smallest subnormal
@@ -78,7 +78,7 @@ struct ShadowStep {
   std::string file;         ///< From .loc; "" without -lineinfo.
   uint32_t line = 0, ptx_line = 0;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
-  uint64_t visit = 1;  ///< Which execution of the instruction by the thread this is, from 1.
+  uint64_t visit = 1;  ///< Number of this execution of the instruction by the thread, from 1.
   uint64_t count = 1;  ///< Values in the history that the instruction computed, over all threads.
   ShadowValue result;
   std::vector<ShadowValue> operands;

@@ -9,7 +9,7 @@ extern "C" {
 /// A deleter of DLPack: frees the tensor's memory (cuMemFree), and keeps the structure for
 /// gpuemu_next_released().
 void gpuemu_release_memory(void* managed);
-/// The same for a tensor whose memory is not its own.
+/// Releases a tensor whose memory is not its own.
 void gpuemu_release(void* managed);
 /// Returns the next structure that was released, each once; null if there is none.
 void* gpuemu_next_released();

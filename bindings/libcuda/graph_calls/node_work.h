@@ -9,7 +9,7 @@ namespace gpuemu::libcuda {
 /// the call that does the same immediately. The caller holds graphs_mutex().
 int kernel_work(Process& driver, const GraphState& graph, const KernelNodeFirst* given,
                 NodeWork& made);
-/// The same with the members of newer versions.
+/// Reads the members of newer versions too.
 int kernel_work_v2(Process& driver, const GraphState& graph, const KernelNode* given,
                    NodeWork& made);
 int copy_work(Process& driver, const GraphState& graph, const Copy3d* given, Context context,

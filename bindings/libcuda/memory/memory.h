@@ -25,7 +25,7 @@ int free_memory(Process& driver, uint64_t address, FreedBy by, const char* call)
 /// Registers mapped virtual memory as an allocation, on behalf of `call`. release_memory() ends
 /// that.
 int adopt_virtual(const Place& place, uint64_t address, uint64_t bytes, const char* call);
-/// The same for mapped memory of any kind, requested at `site`.
+/// Adopts mapped memory of any kind, requested at `site`.
 int adopt_memory(const Place& place, MemoryKind kind, uint64_t address, uint64_t bytes,
                  std::shared_ptr<const CallSite> site);
 /// Frees an allocation of a context that is being destroyed; records no finding.
@@ -35,7 +35,7 @@ void release_memory(Process& driver, uint64_t address, const char* call);
 /// or touches freed memory. Returns true for an address in no known allocation: it may be a
 /// variable of a module, and the device decides.
 bool check_device_range(Process& driver, uint64_t address, uint64_t bytes, const char* call);
-/// The same for memory of the host: returns false for pinned or managed memory that was freed.
+/// Checks memory of the host: returns false for pinned or managed memory that was freed.
 bool check_host_range(Process& driver, uint64_t address, uint64_t bytes, const char* call);
 
 }  // namespace gpuemu::libcuda

@@ -18,7 +18,7 @@ int device_of(Process& driver, const Place& place, const End& end);
 /// the copy is done when this returns.
 int copy_across(Process& driver, const Place& place, End to, End from, uint64_t bytes,
                 const Transfer& transfer);
-/// The same for fill(), of memory of `device`.
+/// Does what fill() does, with memory of `device`.
 int fill_across(Process& driver, const Place& place, int device, uint64_t address, unsigned value,
                 unsigned bytes, uint64_t count);
 

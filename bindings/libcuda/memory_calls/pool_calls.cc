@@ -304,7 +304,7 @@ GPUEMU_DRIVER_API int cuDeviceSetMemPool(int device, Pool pool) {
   });
 }
 
-// The same for a location, which may be the host.
+// Takes a location, which may be the host.
 GPUEMU_DRIVER_API int cuMemGetDefaultMemPool(Pool* pool, const Location* location, int type) {
   return driver_call([&](Process& driver) -> int {
     if (pool == nullptr || location == nullptr) return CUDA_ERROR_INVALID_VALUE;

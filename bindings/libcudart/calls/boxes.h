@@ -33,7 +33,7 @@ void set_end(End& end, const void* pointer, size_t pitch, bool of_host, CopyKind
 size_t texel_bytes(ArrayHandle array);
 /// Describes the copy for the driver; returns cudaSuccess or an error.
 int describe_box(const Copy3dParameters* given, libcuda::Copy3d& what);
-/// The same for consecutive bytes.
+/// Describes a copy of consecutive bytes.
 int describe_row(void* to, const void* from, size_t bytes, CopyKind kind, libcuda::Copy3d& what);
 /// Describes a copy in the form of the runtime API.
 Copy3dParameters told_box(const libcuda::Copy3d& what);

@@ -399,7 +399,7 @@ class StoredOfProject:
     corpus: int = 0  # Entries.
     runs: int = 0  # CI runs in trends.
     bytes: int = 0  # Keys and values of all its records.
-    bytes_by_kind: dict[str, int] = field(default_factory=dict)  # The same, by kind, where the request asks for it.
+    bytes_by_kind: dict[str, int] = field(default_factory=dict)  # Bytes of each kind of record, where the request asks for them.
     user: str = ""  # Owner of the records, on a daemon that several users share.
 
 

@@ -21,18 +21,18 @@ struct Unmarked {
   bool operator==(const Unmarked&) const = default;
 };
 
-/// Those that NVRTC complains of where it compiles without -default-device. Nothing where the log
-/// does not have all of them.
+/// Functions that NVRTC complains of where it compiles without -default-device. Nothing where the
+/// log does not have all of them.
 std::optional<std::vector<Unmarked>> unmarked_in(std::string_view log);
 
-/// Those of them that device code uses: when it runs, by the PTX of the source with -default-device
-/// and -G, in which every call is one; and `constexpr` functions while it is compiled, by `texts`,
-/// the source and its headers.
+/// Selects the functions that device code uses: when it runs, by the PTX of the source with
+/// -default-device and -G, in which every call is one; and `constexpr` functions while it is
+/// compiled, by `texts`, the source and its headers.
 Result<std::vector<Unmarked>> used_by_device_code(const std::string& debug_ptx,
                                                   const std::vector<std::string_view>& texts,
                                                   const std::vector<Unmarked>& unmarked);
 
-/// A warning about them that names the first few; null: about some, nobody knows which.
+/// Returns a warning that names the first few of them; null: some functions, unknown which.
 std::string about_unmarked(const std::vector<Unmarked>* used, const std::string& source);
 
 }  // namespace gpuemu::compile

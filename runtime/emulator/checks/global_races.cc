@@ -70,7 +70,8 @@ bool GlobalRaces::writes_same(Warp& warp, const Touch& touch) {
 bool GlobalRaces::same_soon(Warp& warp, const Touch& touch, uint32_t other) const {
   if (writes_same(warp, touch)) return true;
   if (!only_stores(instruction_of(warp, touch.step))) return false;
-  // That host thread may be preempted, or wait here for a store of this thread: limit the wait.
+  // The other host thread may be preempted, or wait here for a store of this thread: limit the
+  // wait.
   const auto patience = std::chrono::steady_clock::now() + kStorePatience;
   while (stores_.any_of(other) && std::chrono::steady_clock::now() < patience) {
     std::this_thread::yield();

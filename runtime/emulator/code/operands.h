@@ -302,7 +302,7 @@ struct MbarrierWaitOperands : MbarrierAddress {
 struct GroupsOperands {
   static constexpr OperandsKind kKind = OperandsKind::Groups;
   uint64_t in_flight = 0;      ///< Number of most recent groups that may still be in flight.
-  bool waits_for_all = false;  ///< Also waits for copies that belong to no group.
+  bool waits_for_all = false;  ///< Waits for copies that belong to no group too.
 };
 
 /// st.async and red.async. src: destination, mbarrier.

@@ -33,7 +33,7 @@ enum class Relation : uint8_t {
   Greater = 6
 };
 
-/// The same as bytes, which Xbyak's functions take.
+/// Relations as bytes, which Xbyak's functions take.
 inline constexpr uint8_t kLess = static_cast<uint8_t>(Relation::Less),
                          kNotEqual = static_cast<uint8_t>(Relation::NotEqual),
                          kNotLess = static_cast<uint8_t>(Relation::NotLess),

@@ -13,7 +13,7 @@ Words counted(uint32_t first, uint32_t stride) {
   for (uint32_t i = 0; i < words.size(); ++i) words[i] = (first + i) * stride;
   return words;
 }
-/// The same as 64-bit values.
+/// Returns the distances as 64-bit values, which take two words each.
 Words counted64(uint32_t first, uint32_t stride) {
   Words words{};
   for (uint32_t i = 0; i < words.size(); i += 2) words[i] = (first + i / 2) * stride;

@@ -7,7 +7,7 @@
 
 namespace gpuemu {
 
-/// Which functions are compiled. Without AVX-512 and AVX2 none is.
+/// Selects the functions that are compiled. Without AVX-512 and AVX2 none is.
 enum class MachineCode : uint8_t {
   WhenWorth,  ///< Functions that have run for as long as compiling them takes.
   Always,

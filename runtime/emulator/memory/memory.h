@@ -132,7 +132,7 @@ class Memory {
   uint64_t layout_ = 1;
   bool has_histories_ = false;          ///< keep_histories() has nothing to do.
   bool has_unsettled_ = false;          ///< `unsettled_` is complete.
-  std::vector<Allocation*> unsettled_;  ///< Those that may have undefined bytes.
+  std::vector<Allocation*> unsettled_;  ///< Allocations that may have undefined bytes.
   Heap heap_;
   uint64_t buffers_ = 0;  ///< Host allocations in use.
   uint64_t limit_;

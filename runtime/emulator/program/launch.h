@@ -54,7 +54,7 @@ struct LaunchInputs {
   uint32_t shared_bytes = 0;  ///< own_shared_bytes and the reserved part, if the program has it.
   int sm = 80;                ///< Compute capability: 80 for 8.0.
   Checks checks;
-  Accesses accesses = 0;  ///< The same checks, in the form that compiled code distinguishes.
+  Accesses accesses = 0;  ///< `checks` in the form that compiled code distinguishes.
 };
 
 /// Decides when a launch must end.

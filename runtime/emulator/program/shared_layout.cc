@@ -188,7 +188,7 @@ class Layout {
   Program& program_;
   std::vector<Placed> wanted_;
   std::set<std::string_view> dynamic_;               ///< Names of dynamic shared memory.
-  std::map<const ptx::Function*, Kernels> kernels_;  ///< Those that may call each function.
+  std::map<const ptx::Function*, Kernels> kernels_;  ///< The kernels that may call each function.
   std::unordered_map<std::string_view, size_t> variables_;
   std::unordered_map<std::string_view, const ptx::Function*> functions_;
   std::unordered_map<const ptx::Function*, Uses> uses_;

@@ -23,7 +23,7 @@ enum class GlobalRace : uint8_t {
   Unfenced,      ///< A flag announces what another block wrote, without a fence in between.
   NarrowAtomic,  ///< An atomic of block scope conflicts with another block.
   ReadOnly,      ///< ld.global.nc reads memory that the launch writes.
-  Texture,       ///< The same for a texture or a surface.
+  Texture,       ///< A texture or a surface reads memory that the launch writes.
 };
 std::string_view advice_on(GlobalRace race, ptx::Language language);
 

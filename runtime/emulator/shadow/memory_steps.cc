@@ -245,7 +245,7 @@ std::optional<uint32_t> Shadow::gather_row(ShadowMemory& memory, uint64_t begin)
   return there;
 }
 
-/// The same for lanes that all have one address.
+/// Gathers for lanes that all have one address.
 std::optional<uint32_t> Shadow::gather_same(ShadowMemory& memory, uint64_t address) {
   const ShadowPage* page = memory.page_at(address);
   if (page == nullptr) return 0;
@@ -256,7 +256,7 @@ std::optional<uint32_t> Shadow::gather_same(ShadowMemory& memory, uint64_t addre
   return kNone;
 }
 
-/// The same for lanes with separate addresses, which differ by `apart` from those in shadow memory.
+/// Gathers for lanes with separate addresses, which differ by `apart` from those in shadow memory.
 std::optional<uint32_t> Shadow::gather_apart(ShadowMemory& memory, const ShadowedWarp& at,
                                              uint64_t apart) {
   uint32_t there = 0;

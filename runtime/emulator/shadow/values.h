@@ -107,7 +107,7 @@ class ShadowMemory {
   };
   static constexpr uint64_t kRecent = 64;
 
-  /// The same local variable of different lanes is a power of two apart, so mix in higher bits.
+  /// A local variable lies a power of two apart in different lanes, so mix in higher bits.
   Recent& recent(uint64_t number) { return recent_[(number ^ number >> kLaneShift) % kRecent]; }
   static constexpr uint32_t kLaneShift = 23;
 
