@@ -16,8 +16,9 @@ namespace {
 constexpr size_t kLoopBlocksMax = 16;
 /// Counters of a function that are looked at. A kernel that looks for the last block has few.
 constexpr size_t kCountersMax = 64;
-/// Additions of numbers to an address that are looked through. Compilers split it in two.
-constexpr int kAdditionsMax = 4;
+/// Steps from one register of an address to the next that are looked through: additions of numbers,
+/// in which compilers split it, and changes of its space.
+constexpr int kAddressStepsMax = 8;
 
 bool has_text(const Instruction& in, std::string_view modifier) {
   return std::ranges::find(in.modifiers, modifier) != in.modifiers.end();
@@ -139,6 +140,21 @@ class Loop {
     });
     return !works && atomics <= 1;
   }
+  /// Returns whether rounds of the loop work towards a value that is read after it and that does
+  /// not decide how many rounds there are. Such a loop only asks in passing whether it shall stop.
+  bool computes() const {
+    const std::set<uint32_t> deciding = deciding_registers(), growing = growing_registers();
+    const auto is_result_of_work = [&](uint32_t reg) {
+      return growing.contains(reg) && !deciding.contains(reg);
+    };
+    for (uint32_t block = 0; block < flow_.blocks.size(); ++block) {
+      if (contains(block)) continue;
+      for (uint32_t i = flow_.blocks[block].begin; i < flow_.blocks[block].end; ++i) {
+        if (reads_any(function_.body[i], is_result_of_work)) return true;
+      }
+    }
+    return false;
+  }
   /// Returns whether the result of instruction `index` decides if the loop goes on.
   bool ends_by(uint32_t index) const {
     std::set<uint32_t> following;
@@ -154,6 +170,58 @@ class Loop {
   }
 
  private:
+  /// Returns whether `matches` holds for a register that the instruction reads.
+  template <typename Matches>
+  static bool reads_any(const Instruction& in, const Matches& matches) {
+    bool found = in.guard && matches(in.guard->reg);
+    const auto look = [&](uint32_t reg) { found = found || matches(reg); };
+    for (size_t i = in.has_result() ? 1 : 0; i < in.operands.size(); ++i) {
+      each_register(in.operands[i], look);
+    }
+    for (const Operand& argument : in.call_arguments) each_register(argument, look);
+    return found;
+  }
+  /// Returns the registers on which it depends whether the loop goes on.
+  std::set<uint32_t> deciding_registers() const {
+    std::set<uint32_t> deciding;
+    for (const uint32_t block : blocks_) {
+      const Instruction& last = function_.body[flow_.blocks[block].end - 1];
+      if (last.guard && leaves(block)) deciding.insert(last.guard->reg);
+    }
+    for (size_t before = 0; before != deciding.size();) {
+      before = deciding.size();
+      each([&](uint32_t i) {
+        const Instruction& in = function_.body[i];
+        const bool makes =
+            std::ranges::any_of(deciding, [&](uint32_t reg) { return is_result(in, reg); });
+        if (!makes) return;
+        reads_any(in, [&](uint32_t reg) { return deciding.insert(reg), false; });
+      });
+    }
+    return deciding;
+  }
+  /// Returns the registers whose value depends on that of an earlier round. What a round reads at
+  /// an address that stays is none of them.
+  std::set<uint32_t> growing_registers() const {
+    std::set<uint32_t> growing;
+    each([&](uint32_t i) { add_results(function_.body[i], growing); });
+    for (size_t before = 0; before != growing.size();) {
+      before = growing.size();
+      std::set<uint32_t> still;
+      each([&](uint32_t i) {
+        const Instruction& in = function_.body[i];
+        if (reads_any(in, [&](uint32_t reg) { return growing.contains(reg); })) {
+          add_results(in, still);
+        }
+      });
+      growing = std::move(still);
+    }
+    return growing;
+  }
+  static void add_results(const Instruction& in, std::set<uint32_t>& to) {
+    if (!in.has_result() || in.operands.empty()) return;
+    each_register(in.operands[0], [&](uint32_t reg) { to.insert(reg); });
+  }
   /// Returns whether the atomic may do something else each time: its operands change in the loop,
   /// or it counts.
   bool progresses(const Instruction& atomic) const {
@@ -262,7 +330,7 @@ void mark_awaited(const Function& function, const ControlFlow& flow, const Loop&
     if (awaited[i] || !may_await(in)) return;
     bool moves = false;
     each_register(in.operands[1], [&](uint32_t reg) { moves = moves || loop.writes(reg); });
-    awaited[i] = !moves && loop.ends_by(i);
+    awaited[i] = !moves && loop.ends_by(i) && !loop.computes();
     if (awaited[i]) mark_first_round(function, flow, loop, i, awaited);
   });
 }
@@ -325,20 +393,25 @@ class Writers {
   std::map<uint32_t, uint32_t> last_;
 };
 
-/// Returns the place with additions of numbers, as compilers split addresses, in its offset.
+/// Returns the place with additions of numbers, as compilers split addresses, in its offset. The
+/// space in which an address is given makes no difference.
 auto whole_place(const Writers& writers, const Instruction& in) {
   Operand base = in.operands[1].elements.at(0);
   // Unsigned, because addresses wrap around.
   uint64_t offset =
       static_cast<uint64_t>(in.operands[1].offset) + static_cast<uint64_t>(base.offset);
-  for (int left = kAdditionsMax; left > 0 && base.kind == Operand::Kind::Register; --left) {
+  for (int left = kAddressStepsMax; left > 0 && base.kind == Operand::Kind::Register; --left) {
     const Instruction* const made = writers.of(base.reg);
-    const bool adds =
-        made != nullptr && made->opcode == Opcode::Add && !made->guard &&
-        made->operands.size() == 3 && made->operands[1].kind == Operand::Kind::Register &&
-        made->operands[1].reg != base.reg && made->operands[2].kind == Operand::Kind::Integer;
-    if (!adds) break;
-    offset += made->operands[2].bits;
+    const bool is_plain = made != nullptr && !made->guard && made->operands.size() >= 2 &&
+                          made->operands[1].kind == Operand::Kind::Register &&
+                          made->operands[1].reg != base.reg;
+    if (!is_plain) break;
+    const bool adds = made->opcode == Opcode::Add && made->operands.size() == 3 &&
+                      made->operands[2].kind == Operand::Kind::Integer;
+    const bool passes_on =
+        (made->opcode == Opcode::Mov || made->opcode == Opcode::Cvta) && made->operands.size() == 2;
+    if (!adds && !passes_on) break;
+    if (adds) offset += made->operands[2].bits;
     base = made->operands[1];
   }
   return std::tuple(base.kind, base.reg, base.name, offset);

@@ -93,6 +93,22 @@ TEST(AwaitedReads, AreNoneInALoopOverDataThatLooksAtABound) {
                     "ld.volatile.u32 %x, [%rd]; setp.lt.u32 %p, %y, %x; @%p bra W;"),
             Texts{});
 }
+TEST(AwaitedReads, AreNoneInALoopThatComputesAndAsksWhetherToStop) {
+  const std::string asks = "ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra W; ";
+  const std::string step = "W: mad.lo.u32 %y, %y, 5, 1; ";
+  EXPECT_EQ(awaited(step + asks + "st.u32 [%rd+4], %y;"), Texts{});
+  // Nothing reads the register after the loop, as with the time to the next try.
+  EXPECT_EQ(awaited(step + "nanosleep.u32 %y; " + asks), Texts{"ld.volatile.u32"});
+  // It says how often to try.
+  EXPECT_EQ(
+      awaited(step + "setp.gt.u32 %p, %y, 99; @%p bra OUT; " + asks + "OUT: st.u32 [%rd+4], %y;"),
+      Texts{"ld.volatile.u32"});
+}
+TEST(AwaitedReads, AreThoseWhoseOtherHalfIsReadAfterTheLoop) {
+  EXPECT_EQ(awaited("W: ld.volatile.v2.u32 {%x, %y}, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra W; "
+                    "st.u32 [%rd+8], %y;"),
+            Texts{"ld.volatile.v2.u32"});
+}
 TEST(AwaitedReads, AreNoneInALoopThatUpdatesByCompareAndSwap) {
   EXPECT_EQ(awaited("ld.volatile.u32 %x, [%rd]; W: add.u32 %y, %x, 1; "
                     "atom.cas.b32 %y, [%rd], %x, %y; setp.ne.u32 %p, %x, %y; mov.u32 %x, %y; "
@@ -131,6 +147,11 @@ TEST(WordsOfCas, AreAtOnePlaceWhereTheAddressIsSplitInTwoWays) {
   EXPECT_EQ(of_cas(".reg .b64 %at; add.s64 %at, %rd, 4; ld.global.u32 %x, [%rd+4]; "
                    "ld.global.u32 %x, [%rd]; atom.global.cas.b32 %y, [%at], %x, 2;"),
             (Texts{"ld.global.u32", "atom.global.cas.b32"}));
+}
+TEST(WordsOfCas, AreAtOnePlaceWhereTheAddressIsGivenInTwoSpaces) {
+  EXPECT_EQ(of_cas(".reg .b64 %at, %same; cvta.to.global.u64 %at, %rd; mov.b64 %same, %at; "
+                   "ld.global.u32 %x, [%same]; atom.cas.b32 %y, [%rd], %x, 2;"),
+            (Texts{"ld.global.u32", "atom.cas.b32"}));
 }
 TEST(WordsOfCas, AreNoLoadsWhoseValueItDoesNotCompare) {
   EXPECT_EQ(of_cas("ld.global.u32 %y, [%rd]; atom.global.cas.b32 %x, [%rd], 1, 2;"),
