@@ -15,9 +15,10 @@
 namespace gpuemu::emulator {
 
 const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
+  if (site == 0) return nullptr;
   for (const Code& code : program.functions) {
     for (const Step& step : code.steps) {
-      if (site != 0 && step.cache() == site && step.origin < code.source->body.size()) {
+      if (step.cache() == site && step.origin < code.source->body.size()) {
         return &code.source->body[step.origin];
       }
     }

@@ -196,10 +196,11 @@ void on_global(Warp& warp, const Step& step, const uint64_t* address) {
   tracked.update.lanes = 0;
   const uint32_t lanes = resolve_global(warp, step, address, bytes, Access::Atomic);
   const uint32_t refused = warp.masks.running & ~lanes;
-  if (refused != 0) note_last_words(warp, step, address, Access::Atomic, refused);
+  // The fence of a release comes before every lane's access.
   if (warp.launch->races != nullptr) {
     before_global(warp, step, address, bytes, Access::Atomic, lanes);
   }
+  if (refused != 0) note_last_words(warp, step, address, Access::Atomic, refused);
   apply(warp, step, address, lanes, true);
   if (refused != 0) swap_last_words(warp, step, address, refused);
   if (warp.launch->races != nullptr) {
