@@ -6,6 +6,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -55,7 +56,11 @@ class FlagOrder {
 
   /// Returns the word's last write if it is another block's.
   std::optional<Write> by_another(uint64_t word, uint64_t block);
-  Words& shard_of(uint64_t word) { return words_[word / 4 % kShards]; }
+  /// Programs keep their flags apart by lines of the cache or more, so all bits of the address
+  /// count.
+  Words& shard_of(uint64_t word) {
+    return words_[word / 4 * 0x9e3779b97f4a7c15u >> (64 - std::countr_zero(kShards))];
+  }
   Flags& flags_of(uint64_t block) { return flags_[block % kShards]; }
 
   std::atomic<uint64_t> time_ = 0;

@@ -20,8 +20,9 @@ GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_bloc
 }
 }  // namespace
 
-void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
-                                 const Seen& seen, uint64_t address) {
+void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, const Found& found,
+                                 uint64_t address) {
+  const Seen& seen = found.seen;
   const Program& program = *warp.launch->inputs.program;
   const Allocation* in = warp.launch->memory->nearest(address);
   const ptx::Instruction* instruction = instruction_at(program, seen.site);
@@ -37,15 +38,16 @@ void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, co
            std::countr_zero(seen.others), seen.read_before ? "read" : "wrote",
            instruction != nullptr ? describe(program.module, *instruction) : "an access",
            warp_barrier(ptx::language_of(program.module))),
-       .lane = bad.first,
+       .lane = found.bad.first,
        .tensor = in->name,
        .byte_offset = offset,
-       .count = bad.count(),
+       .count = found.bad.count(),
        .other = instruction});
 }
 
-void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const Tally& bad,
-                              const Seen& seen, uint64_t address) {
+void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const Found& found,
+                              uint64_t address) {
+  const Seen& seen = found.seen;
   const Program& program = *warp.launch->inputs.program;
   const Allocation* in = warp.launch->memory->nearest(address);
   const Segment& other = segment(seen.segment);
@@ -56,7 +58,7 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
   const std::string who = same_warp    ? "the same warp"
                           : same_block ? "another warp of the block"
                                        : fmt::format("block {} (in order)", other.block);
-  const ptx::Instruction* flag = instruction_at(program, flag_site(warp, step, seen, address));
+  const ptx::Instruction* flag = instruction_at(program, found.flag_site);
   report_check(
       warp, step,
       {.kind = DeviceFindingKind::RaceGlobal,
@@ -73,10 +75,10 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
                              in_one_line(instruction_of(warp, step), instruction), flag != nullptr),
                      ptx::language_of(program.module)),
            flag != nullptr ? fmt::format(" ({})", describe(program.module, *flag)) : ""),
-       .lane = bad.first,
+       .lane = found.bad.first,
        .tensor = in->name,
        .byte_offset = offset,
-       .count = bad.count(),
+       .count = found.bad.count(),
        .other = instruction});
 }
 

@@ -210,7 +210,8 @@ void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* addre
 }
 
 std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const Touch& touch,
-                                                             const RaceCells& cells) {
+                                                             const RaceCells& cells,
+                                                             uint32_t& flag_site) {
   const uint64_t written = load_cell(cells.last_write), self = warp.block->position.linear;
   const bool plain = (written & kCellAtomic) == 0;
   if (plain && conflicts(warp, written, cells.bits, touch.own)) {
@@ -221,17 +222,8 @@ std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const T
   const bool may_be_announced = flags_ != nullptr && !touch.step.memory()->is_awaited;
   const auto found = may_be_announced ? flags_->announced(cells.at, self) : std::nullopt;
   if (!found || ordered(segment(found->data.segment), warp)) return std::nullopt;
+  flag_site = cell_site(found->flag_site);
   return Seen{.segment = found->data.segment, .site = cell_site(found->data.site)};
-}
-
-uint32_t GlobalRaces::flag_site(Warp& warp, const Step& step, const Seen& seen, uint64_t address) {
-  const MemoryOperands* const operands = step.memory();
-  if (flags_ == nullptr || operands == nullptr || !operands->is_ordered) return 0;
-  for (uint64_t at = address & ~uint64_t{3}; at < address + operands->bytes; at += 4) {
-    const auto found = flags_->announced(at, warp.block->position.linear);
-    if (found && found->data.segment == seen.segment) return cell_site(found->flag_site);
-  }
-  return 0;
 }
 
 Evidence GlobalRaces::evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells,
@@ -269,8 +261,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
   const bool stores = access == Access::Store;
   const uint64_t cell = cell_of({.segment = own, .who = 0, .event = event, .site = step.cache()});
   const Allocation* in = warp.registers.allocations[step.cache()];
-  Tally bad;
-  Seen seen;
+  Found found;
   Evidence needed = 0;
   for (uint32_t left = lanes; left != 0;) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
@@ -296,24 +287,30 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
       const RaceCells cells{in->last_writes.get()[word], in->last_reads.get()[word], at,
                             touched_bits(at, address, bytes, touch.lanes)};
       const uint64_t written = suspicion != nullptr ? load_cell(cells.last_write) : 0;
-      const std::optional<Seen> before =
-          is_volatile ? unfenced_store(warp, touch, cells) : note_word(warp, touch, cells);
+      uint32_t flag_site = 0;
+      const std::optional<Seen> before = is_volatile ? unfenced_store(warp, touch, cells, flag_site)
+                                                     : note_word(warp, touch, cells);
       if (!before) continue;
       if (suspicion != nullptr) needed |= evidence_for(warp, touch, cells, *before, written);
-      if (bad.lanes == 0) seen = *before;
+      if (found.bad.lanes == 0) {
+        found.seen = *before;
+        found.flag_site = flag_site;
+      }
       for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
-        bad.note(static_cast<uint32_t>(std::countr_zero(each)));
+        found.bad.note(static_cast<uint32_t>(std::countr_zero(each)));
       }
     }
   }
-  if (bad.lanes == 0) return;
-  (this->*(seen.others != 0 ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(
-      warp, step, access, bad, seen, address[bad.first]);
+  if (found.bad.lanes == 0) return;
+  const bool in_warp = found.seen.others != 0;
+  const uint64_t first = address[found.bad.first];
+  (this->*(in_warp ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(warp, step, access,
+                                                                                found, first);
   if (suspicion == nullptr) return;
-  const Program& program = *warp.launch->inputs.program;
-  suspicion->note(seen.others != 0 ? DeviceFindingKind::RaceWarp : DeviceFindingKind::RaceGlobal,
-                  instruction_of(warp, step), instruction_at(program, seen.site),
-                  warp.launch->memory->nearest(address[bad.first])->name, needed);
+  suspicion->note(in_warp ? DeviceFindingKind::RaceWarp : DeviceFindingKind::RaceGlobal,
+                  instruction_of(warp, step),
+                  instruction_at(*warp.launch->inputs.program, found.seen.site),
+                  warp.launch->memory->nearest(first)->name, needed);
 }
 
 /// Returns how a cell of the word at `at` encodes which lane accesses which byte.

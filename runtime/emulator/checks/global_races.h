@@ -94,6 +94,12 @@ class GlobalRaces {
     bool read_only = false;  ///< Was read by ld.global.nc.
     uint32_t others = 0;     ///< Lanes of this warp; 0: the access was by another warp.
   };
+  /// The races of one access.
+  struct Found {
+    Tally bad;
+    Seen seen;               ///< The first of the other accesses.
+    uint32_t flag_site = 0;  ///< Where a flag was written that announced it without a fence.
+  };
   /// The access of one lane, or of several lanes to one word.
   struct Touch {
     const Step& step;
@@ -142,12 +148,10 @@ class GlobalRaces {
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;
   /// For a volatile load, which does not wait: returns an ordinary store of another block that the
   /// load may miss, because no fence follows the store. A volatile store counts if a flag announced
-  /// it.
-  std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells);
-  /// Returns where the flag was written that announced the other access of the race to this
-  /// volatile load without a fence; 0 if no flag did. It is looked up for the report only, because
-  /// Seen is passed on for each word of each access.
-  uint32_t flag_site(Warp& warp, const Step& step, const Seen& seen, uint64_t address);
+  /// it; `flag_site` gets where that was written. Seen has no room for it, because it is passed on
+  /// for each word of each access.
+  std::optional<Seen> unfenced_store(Warp& warp, const Touch& touch, const RaceCells& cells,
+                                     uint32_t& flag_site);
   /// Returns the evidence that would show that this race changes no result. `written` is the cell
   /// of the word's last write before the access.
   Evidence evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
@@ -163,9 +167,9 @@ class GlobalRaces {
   /// Returns whether the segment is of this warp and only fences came after it.
   bool is_of(const Warp& warp, uint32_t number) const;
   bool conflicts(Warp& warp, uint64_t cell, uint32_t bytes_bits, uint32_t own) const;
-  void report_in_warp(Warp& warp, const Step& step, Access access, const Tally& bad,
-                      const Seen& seen, uint64_t address);
-  void report_race(Warp& warp, const Step& step, Access access, const Tally& bad, const Seen& seen,
+  void report_in_warp(Warp& warp, const Step& step, Access access, const Found& found,
+                      uint64_t address);
+  void report_race(Warp& warp, const Step& step, Access access, const Found& found,
                    uint64_t address);
 
   const uint32_t first_;
