@@ -40,6 +40,33 @@ def test_ptx_of_an_unknown_version_or_target_is_run_with_a_warning():
         gpuemu.Kernel(ptx.replace("address_size 64", "address_size 32"), "k")
 
 
+def test_a_warning_of_the_parser_is_told_once():
+    ptx = ".version 98.0\n.target sm_80\n.address_size 64\n.visible .entry k{}() {{ ret; }}\n"
+    with pytest.warns(UserWarning, match="version 98.0") as told:
+        for i in range(3):
+            gpuemu.Kernel(ptx.format(i), f"k{i}")
+    assert len(told) == 1, [str(one.message) for one in told]
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "datetime64[ns]", [("re", "f4"), ("im", "f4")]])
+def test_elements_of_any_size_go_to_a_pointer_whose_type_is_unknown(dtype):
+    """PTX says nothing of what a pointer points to."""
+    kernel = gpuemu.Kernel(""".version 7.8
+.target sm_80
+.address_size 64
+.visible .entry swap(.param .u64 p_x) {
+  .reg .b64 %rd<2>; .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [p_x];
+  ld.global.v2.u32 {%r1, %r2}, [%rd1];
+  st.global.v2.u32 [%rd1], {%r2, %r1};
+  ret;
+}
+""", "swap")
+    x = np.array([5 + 7 * 2**32], np.uint64).view(np.dtype(dtype))
+    kernel[1, 1](x)
+    assert x.view(np.uint64)[0] == 7 + 5 * 2**32
+
+
 @pytest.mark.parametrize("place, found", [("p_flag + 2", "byte 10 of the kernel's parameters, where no parameter lies"), ("p_flag", ""), ("p_count + 2", "")])
 def test_what_lies_between_parameters_is_found_where_it_is_used(place, found):
     y = np.zeros(1, np.uint32)

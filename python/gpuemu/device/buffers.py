@@ -46,7 +46,7 @@ def insist_on_dtype(kind: np.dtype[Any], name: str, points_to: str) -> None:
         raise LaunchError(f"{said} has dtype {kind}, a long double, which no kernel has: pass .astype('float64')")
     wanted, size = _POINTEES.get(points_to, ("", 0))
     given = "float" if kind.kind == "f" or kind.name == "bfloat16" else "integer" if kind.kind in "iu" else ""
-    if given == wanted and size != kind.itemsize > 1:
+    if wanted and given == wanted and size != kind.itemsize > 1:
         raise LaunchError(f"{said} has dtype {kind} with elements of {kind.itemsize} bytes, its parameter is {points_to}*, which reads "
                           f"{size} bytes for each: pass .astype('{wanted.removesuffix('eger')}{8 * size}'), or .view of that for its bits")  # fmt: skip
 

@@ -103,6 +103,7 @@ class Device:
         self._wanted = {"backend": backend, "index": index, "sm": 0 if arch is None else _number(arch), "threads": threads,
                         "memory_limit_bytes": memory_limit_bytes}  # fmt: skip
         self._lock = threading.RLock()
+        self._said: set[str] = set()  # Warnings of modules that were told.
         self._is_shared = False
         self._process: subprocess.Popen[bytes] | None = None
         self._owner = 0
@@ -241,7 +242,10 @@ class Device:
         with self._lock:
             made = self._load(ptx, name, source)
             for warning in made.get("warnings", ()):
-                warnings.warn(f"{name}: {warning}", stacklevel=3)
+                said = f"{name}: {warning}"
+                if said not in self._said:  # Each kernel of a file may have the same.
+                    self._said.add(said)
+                    warnings.warn(said, stacklevel=3)
             entries = {
                 key: Entry(key, [Parameter(**one) for one in entry["params"]], entry["static_shared_bytes"],
                            tuple(entry["required_block"]), tuple(entry["max_block"]))
