@@ -13,6 +13,7 @@
 #include "cli/commands/commands.h"
 #include "cli/commands/options.h"
 #include "cli/report/ci_formats.h"
+#include "cli/scaffold/framework_text.h"
 #include "cli/session/job.h"
 #include "cli/session/own_daemon.h"
 #include "common/base/files.h"
@@ -64,8 +65,9 @@ Result<RunCiRequest> request_of(const CiOptions& options, const Config& config) 
   if (config.ops.empty() && config.kernels.empty()) {
     return error(ErrorCode::InvalidArgument,
                  "{} has neither ops nor kernels, so there is nothing to check; add some, or let "
-                 "`gpuemu init` find them",
-                 config.file);
+                 "`gpuemu init` find them{}",
+                 config.file,
+                 python_programs_hint(std::filesystem::path(config.file).parent_path()));
   }
   RunCiRequest request;
   request.quick = options.quick;

@@ -305,7 +305,7 @@ void run(InitOptions options, Session& session) {
     session.out << "next: do what the notes say, then `gpuemu init --force`\n";
     return;
   }
-  for (const char* program : {"check_kernels.py", "check_example.py"}) {
+  for (const char* program : kPythonPrograms) {
     if (plan.files.files.contains(program)) {
       session.out << fmt::format("next: `python3 {}`\n", program);
     }

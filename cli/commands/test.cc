@@ -1,5 +1,6 @@
 // `gpuemu test [OPS]`: runs many generated cases of every op with a kernel.
 #include <algorithm>
+#include <filesystem>
 #include <ostream>
 #include <sstream>
 
@@ -10,6 +11,7 @@
 #include "cli/commands/options.h"
 #include "cli/parse/names.h"
 #include "cli/report/text.h"
+#include "cli/scaffold/framework_text.h"
 #include "cli/session/job.h"
 #include "common/base/limits.h"
 
@@ -189,8 +191,9 @@ void run(const TestOptions& given, Session& session) {
   if (config->ops.empty()) {
     session.fail(error(ErrorCode::InvalidArgument,
                        "{} has no ops, so there is nothing to test; give [[kernels]] a source, "
-                       "launches and outputs, or let `gpuemu init` find them",
-                       config->file));
+                       "launches and outputs, or let `gpuemu init` find them{}",
+                       config->file,
+                       python_programs_hint(std::filesystem::path(config->file).parent_path())));
     return;
   }
   const auto request = request_of(options, *config);

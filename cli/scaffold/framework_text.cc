@@ -192,4 +192,13 @@ std::map<std::string, std::string> framework_files(const std::string& framework,
   return {};
 }
 
+std::string python_programs_hint(const std::filesystem::path& folder) {
+  for (const char* program : kPythonPrograms) {
+    if (std::filesystem::exists(folder / program)) {
+      return fmt::format("; kernels in Python are run by `python3 {}`", program);
+    }
+  }
+  return {};
+}
+
 }  // namespace gpuemu::cli

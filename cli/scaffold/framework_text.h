@@ -1,6 +1,7 @@
 // The Python files that `gpuemu init` writes: a runnable program for each framework.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,5 +15,11 @@ namespace gpuemu::cli {
 /// must be changed.
 std::map<std::string, std::string> framework_files(const std::string& framework,
                                                    const std::vector<PythonKernel>& found);
+
+/// Names of the programs among these files.
+inline constexpr const char* kPythonPrograms[] = {"check_kernels.py", "check_example.py"};
+
+/// Tells which of them the folder has, beginning with "; "; empty if it has none.
+std::string python_programs_hint(const std::filesystem::path& folder);
 
 }  // namespace gpuemu::cli
