@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "common/numeric/element.h"
+#include "judge/bounds/float_format.h"
 #include "judge/relations/relation_check.h"
 
 namespace gpuemu {
@@ -53,11 +54,12 @@ bool has_a_flat_index(const OpConfig& op, const NamedTensors& inputs) {
   return std::ranges::any_of(op.inputs, [&](const TensorSpec& spec) {
     if (!spec.sorted) return false;
     const Tensor& tensor = inputs.at(spec.name);
-    const std::vector<double> values = values_of(tensor);
+    const TensorView values = view_of(tensor);
+    const auto count = static_cast<size_t>(tensor.count());
     const size_t row = tensor.shape.empty() ? 1 : static_cast<size_t>(tensor.shape.back());
-    if (row == 1 && values.size() > 1) return false;
-    for (size_t i = 1; i < values.size(); ++i) {
-      if (i % row != 0 && values[i] > values[i - 1]) return false;
+    if (row == 1 && count > 1) return false;
+    for (size_t i = 1; i < count; ++i) {
+      if (i % row != 0 && element(values, i) > element(values, i - 1)) return false;
     }
     return true;
   });
@@ -94,7 +96,7 @@ RelationResult relate_reads_inputs(const RelationCheck& relation) {
         "ignores its inputs or returns an earlier result",
         name);
     verdict.finding->index = 0;
-    verdict.finding->actual = values_of(tensor).front();
+    verdict.finding->actual = element(view_of(tensor), 0);
   }
   return verdict;
 }
