@@ -32,8 +32,8 @@ struct SarifFinding {
   std::optional<SarifStep> related = std::nullopt;  ///< The other access of a pair.
   /// Why the finding is accepted, "" if it is not; nothing if findings cannot be accepted.
   std::optional<std::string> accepted = std::nullopt;
-  std::map<std::string, std::string> more_fingerprints =
-      {};  ///< Names that published readers know.
+  /// Fingerprints under names that published readers know.
+  std::map<std::string, std::string> more_fingerprints = {};
 };
 
 class SarifLog {

@@ -193,9 +193,12 @@ std::map<std::string, std::string> framework_files(const std::string& framework,
 }
 
 std::string python_programs_hint(const std::filesystem::path& folder) {
-  for (const char* program : kPythonPrograms) {
-    if (std::filesystem::exists(folder / program)) {
-      return fmt::format("; kernels in Python are run by `python3 {}`", program);
+  for (const char* name : kPythonPrograms) {
+    const std::filesystem::path program = folder / name;
+    std::error_code unreadable;
+    if (std::filesystem::exists(program, unreadable)) {
+      return fmt::format("; `python3 {}` runs kernels in Python",
+                         std::filesystem::proximate(program, unreadable).native());
     }
   }
   return {};

@@ -44,7 +44,7 @@ struct CaseRequest {
   /// The reference's answers for inputs with numbers in place of NaN and infinity, by output, one
   /// per draw; may be empty.
   std::map<std::string, std::vector<TensorView>> of_finite_inputs = {};
-  std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< Inputs of limit_draws() only.
+  std::map<std::string, std::vector<TensorView>> of_limits = {};  ///< For limit_draws() only.
   /// The reference's answer for numbers_for_infinity(), by output; may be empty.
   std::map<std::string, TensorView> of_numbers_for_infinity = {};
 };

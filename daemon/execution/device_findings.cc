@@ -45,8 +45,9 @@ std::string describe(const HarnessFinding& finding) {
                          counted(finding.count, "element"), finding.tensor,
                          finding.count == 1 ? "was" : "were", finding.first_index);
     case HarnessFinding::Kind::GuardDamaged:
-      return fmt::format("{} guard bytes around '{}' were overwritten, the first at byte {}",
-                         finding.count, finding.tensor, finding.first_index);
+      return fmt::format("{} around '{}' {} overwritten, the first at byte {}",
+                         counted(finding.count, "guard byte"), finding.tensor,
+                         finding.count == 1 ? "was" : "were", finding.first_index);
     case HarnessFinding::Kind::InputModified:
       return fmt::format("{} of input '{}' {} changed, the first is element {}",
                          counted(finding.count, "element"), finding.tensor,

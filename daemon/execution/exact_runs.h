@@ -29,8 +29,8 @@ Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& 
 /// run_exactly().
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot);
 
-/// Counts floats that may round to another whole number if a compiler fuses products
-/// with sums, and the case's outputs on the slot, which does not fuse. Errors as for run_exactly().
+/// The number of floats that may round to another whole number if a compiler fuses products with
+/// sums, and the case's outputs on the slot, which does not fuse. Errors as for run_exactly().
 struct FusableRun {
   uint64_t roundings = 0;
   NamedTensors computed;

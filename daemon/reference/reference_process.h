@@ -104,7 +104,7 @@ class ReferenceSeat {
   /// `process` must outlive it.
   ReferenceSeat(ReferenceProcess& process, uint32_t arena) : process_(&process), arena_(arena) {}
 
-  /// Do what those of ReferenceProcess do.
+  /// As in ReferenceProcess.
   Status begin(ReferenceRequest request) {
     request.arena = arena_;
     return process_->begin(std::move(request));

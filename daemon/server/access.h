@@ -14,7 +14,8 @@ namespace gpuemu {
 /// Returns why the user ("" for the daemon's) may not make this request; nothing if it is allowed.
 std::optional<ErrorReply> refusal(const Request& request, const std::string& user,
                                   const Share& share);
-/// Refuses a session that was opened without the token that the daemon requires.
+/// Returns why a session that was opened without the token that the daemon requires may not make
+/// this request; nothing if it is allowed.
 std::optional<ErrorReply> token_refusal(const Request& request, const Sessions::Visit& visit);
 
 /// Returns whether the request needs the user's own files or programs.

@@ -91,7 +91,7 @@ class WorkerClient {
   /// waits or looks. The worker runs plans in the order in which they were begun; only one of each
   /// arena may be in flight. Requires the module loaded with load().
   Status begin(const ExecutionPlan& plan);
-  /// Takes the result of encode_plan(), for callers that encode before their turn.
+  /// Does so with the result of encode_plan(), for callers that encode before their turn.
   Status begin(const ExecutionPlan& plan, std::vector<std::byte> message);
   /// Waits for the answer to begin() of this arena. Errors: Unavailable if the worker ended (a new
   /// one gets the plans after this one, and their modules), Timeout if it did not answer within the

@@ -80,7 +80,7 @@ class WorkerSeat {
   /// this seat in flight.
   Status begin(const std::string& key, const std::string& name, const std::string& ptx,
                ExecutionPlan plan);
-  /// Never begins on a remote worker, whose device may be another one.
+  /// Begins as begin() does, but never on a remote worker, whose device may be another one.
   Status begin_local(const std::string& key, const std::string& name, const std::string& ptx,
                      ExecutionPlan plan);
   /// Waits for the answer to a successful begin(), and passes the turn on once all answers of the

@@ -129,8 +129,9 @@ std::array<double, kPercentileCount> select_all(const Parts& parts, const Ranks&
     std::vector<double> inside;
   };
   std::array<Bin, kPercentileCount> wanted;
-  std::array<size_t, kPercentileCount> bin_of{};   // Place in `wanted`, by rank.
-  std::array<uint8_t, DigitBins::kCount> place{};  // The same by bin, 0 for none, else one more.
+  std::array<size_t, kPercentileCount> bin_of{};  // Place in `wanted`, by rank.
+  std::array<uint8_t, DigitBins::kCount>
+      place{};  // Place in `wanted` plus one, by bin; 0 for none.
   size_t found = 0, bin = 0;
   uint64_t before = 0;
   for (size_t i = 0; i < ranks.size(); ++i) {

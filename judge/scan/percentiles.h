@@ -51,7 +51,7 @@ struct CellCounts {
 
   void add(const HistogramCells& cells, double value, uint64_t times = 1);
   void add_all(const HistogramCells& cells, std::span<const double> values);
-  /// The same for cells that keep all of `values`, which are finite.
+  /// Adds finite values to cells that keep all.
   template <typename T>
   void keep_all(std::span<const T> values) {
     finite += values.size();

@@ -19,7 +19,6 @@ namespace {
 
 // Below this size, keeping all errors is as cheap as sampling.
 constexpr size_t kSampleFrom = 16384;
-constexpr size_t kSampleMin = 512;
 constexpr size_t kSampleMax = size_t{1} << 12;
 // Enough to detect a bias of a tenth of a unit, and a small part of the pass.
 constexpr size_t kBiasSample = 4096;
@@ -54,8 +53,7 @@ HistogramCells cells_of(const Comparison& comparison, size_t count) {
   if (count < kSampleFrom) return keep_all();
   const TensorView &output = comparison.output, &reference = comparison.reference;
   const size_t output_size = byte_size(output.dtype), reference_size = byte_size(reference.dtype);
-  const std::vector<size_t> places =
-      sample_places(count, std::clamp(count / 16, kSampleMin, kSampleMax));
+  const std::vector<size_t> places = sample_places(count, std::min(count / 16, kSampleMax));
   std::vector<double> sample(places.size());
   for (size_t i = 0; i < places.size(); ++i) {
     // Each sample is a cache miss; prefetching makes the misses overlap.

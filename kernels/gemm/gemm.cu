@@ -1,6 +1,6 @@
 // c = op(a) * op(b), row-major, op being the matrix (0) or its transpose (1). gemm_naive: a thread
-// per element, block 16 x 16, grid cdiv(n, 16) x cdiv(m, 16). gemm_tiled: block 256, grid cdiv(n,
-// side) x cdiv(m, side) with a side of 128, for f64 of 64.
+// per element, block of up to 16 x 16, grid cdiv(n, 16) x cdiv(m, 16). gemm_tiled: block 256, grid
+// cdiv(n, side) x cdiv(m, side) with a side of 128, for f64 of 64.
 #include "kernels/gemm_tile.cuh"
 
 namespace gpuemu_kernels {

@@ -236,7 +236,7 @@ Status check_ptx(gpuemu_context& context, const OpKind& op, const KernelVariant&
 /// A kernel as a variant of its op, not yet registered.
 struct Declared {
   KernelVariant variant;
-  std::vector<AttributeField> fields;  ///< Those that the op does not have.
+  std::vector<AttributeField> fields;  ///< Attributes that the op does not have.
 };
 
 Result<Declared> declared_from(const OpKind& op, const gpuemu_kernel_declaration& from) {

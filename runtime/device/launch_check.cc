@@ -5,13 +5,15 @@
 #include <numeric>
 
 #include "common/base/limits.h"
+#include "common/base/text.h"
+#include "common/base/text.h"
 
 namespace gpuemu {
 namespace {
 
 /// Entries that a NotFound message lists; more would not fit on a line.
 constexpr size_t kEntriesListedMax = 16;
-/// Hold for every architecture since Kepler.
+/// The same on every architecture since Kepler.
 constexpr uint32_t kWarpLanes = 32, kRegisterUnit = 8, kRegistersPerThreadMax = 255;
 
 std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
@@ -160,9 +162,9 @@ Status check_argument_count(const EntryInfo& entry, size_t given) {
   if (given == entry.params.size()) return {};
   return error(
       ErrorCode::InvalidArgument,
-      "entry '{}' takes {} arguments, {} are given; give one for each parameter of the kernel, "
-      "in order",
-      entry.name, entry.params.size(), given);
+      "entry '{}' takes {}, {} given; give one argument for each parameter of the kernel, in order",
+      entry.name, counted(entry.params.size(), "argument"),
+      given == 1 ? "1 is" : fmt::format("{} are", given));
 }
 
 Status check_argument(const EntryInfo& entry, size_t index, size_t bytes) {

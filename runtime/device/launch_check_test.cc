@@ -39,7 +39,7 @@ TEST(CheckLaunch, AcceptsMatchingArguments) {
 }
 
 TEST(CheckLaunch, NamesTheNumberOfArgumentsItWants) {
-  EXPECT_NE(refusal(entry_with({8, 4}), config_with({8})).find("takes 2 arguments, 1 are given"),
+  EXPECT_NE(refusal(entry_with({8, 4}), config_with({8})).find("takes 2 arguments, 1 is given"),
             std::string::npos);
 }
 

@@ -209,7 +209,7 @@ bool Schedule::is_short() const {
 
 void Schedule::work(const std::function<void()>& call_others) {
   const uint32_t thread = next_thread_.fetch_add(1);
-  const Clock::time_point begin = launch_.clock.began;
+  const Clock::time_point begin = call_others ? Clock::now() : Clock::time_point();
   bool is_alone = call_others && is_short();
   if (call_others && !is_alone) call_others();
   Clusters resident, spare;

@@ -62,11 +62,8 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
   Result<LaunchReport> launch(ModuleId module, const LaunchConfig& config) override;
 
   // Called by streams when they reach a piece of work, or poll a value.
-  /// If `touched` is set, it receives the memory accessed. The launch must then check races of
-  /// global memory, whose records provide it.
-  Result<LaunchReport> launch_now(ModuleId module, const LaunchConfig& config,
-                                  TouchedMemory* touched = nullptr);
-  /// Does the same for a launch that was checked when it was issued.
+  /// Executes a launch that was checked when it was issued. If `touched` is set, it receives the
+  /// memory accessed. The launch must then check races of global memory, whose records provide it.
   Result<LaunchReport> launch_checked(ModuleId module, const EntryInfo& entry,
                                       const LaunchConfig& config, TouchedMemory* touched = nullptr);
   Status upload_now(uint64_t address, std::span<const std::byte> from);

@@ -122,7 +122,12 @@ LaunchReport report_of(Launch& run, const Program& program) {
 
 Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& config) {
   GPUEMU_TRY(queues_.settle(false));
-  return launch_now(module, config);
+  const std::lock_guard running(running_);
+  GPUEMU_TRY(ready());
+  const EntryInfo& entry = *GPUEMU_TRY(this->entry(module, config.entry));
+  GPUEMU_TRY(check_launch(entry, config, properties_));
+  GPUEMU_TRY(check_registers(module, entry, config));
+  return execute(module, entry, config, nullptr);
 }
 
 std::vector<Allocation*> Emulator::allocations() {
@@ -135,16 +140,6 @@ std::vector<Allocation*> Emulator::allocations() {
   std::vector<Allocation*> all;
   for (const auto& [base, one] : found) all.push_back(one);
   return all;
-}
-
-Result<LaunchReport> Emulator::launch_now(ModuleId module, const LaunchConfig& config,
-                                          TouchedMemory* touched) {
-  const std::lock_guard running(running_);
-  GPUEMU_TRY(ready());
-  const EntryInfo& entry = *GPUEMU_TRY(this->entry(module, config.entry));
-  GPUEMU_TRY(check_launch(entry, config, properties_));
-  GPUEMU_TRY(check_registers(module, entry, config));
-  return execute(module, entry, config, touched);
 }
 
 Result<LaunchReport> Emulator::launch_checked(ModuleId module, const EntryInfo& entry,

@@ -124,8 +124,10 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
     }
     function = found->second;
   }
-  Order order{function, launch.tag, {}, launch.tells_touched, nullptr};
-  LaunchConfig& config = order.config;
+  // Shared, because graphs that contain this launch may be copied while it is executed.
+  const auto order =
+      std::make_shared<Order>(Order{function, launch.tag, {}, launch.tells_touched, nullptr});
+  LaunchConfig& config = order->config;
   config.entry = function->info.name;
   static_cast<LaunchShape&>(config) = launch;
   for (const KernelArg& arg : launch.args) {
@@ -134,8 +136,7 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
   }
   GPUEMU_TRY(check_launch(function->info, config, device_.properties()));
   GPUEMU_TRY(device_.check_registers(function->module, function->info, config));
-  return queues_.submit(
-      stream, [this, order = std::move(order)]() mutable { return run(order); }, Where::AnyThread);
+  return queues_.submit(stream, [this, order] { return run(*order); }, Where::AnyThread);
 }
 
 Status EmulatorStreams::run(Order& order) {
@@ -200,10 +201,14 @@ Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
 
 void EmulatorStreams::set_checks(StreamChecks checks) {
   // Functions of the program may take locks that a thread holds while it waits.
-  queues_.let_waiting_threads_execute(!checks.observer && !checks.failed && !checks.touched &&
-                                      !checks.wants_touched);
-  const std::lock_guard lock(checks_mutex_);
-  checks_ = std::make_shared<const StreamChecks>(std::move(checks));
+  const bool calls_program =
+      checks.observer || checks.failed || checks.touched || checks.wants_touched;
+  if (calls_program) queues_.let_waiting_threads_execute(false);
+  {
+    const std::lock_guard lock(checks_mutex_);
+    checks_ = std::make_shared<const StreamChecks>(std::move(checks));
+  }
+  if (!calls_program) queues_.let_waiting_threads_execute(true);
 }
 
 std::vector<DeviceFinding> EmulatorStreams::take_findings() {

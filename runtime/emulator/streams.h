@@ -82,7 +82,7 @@ class EmulatorStreams final : public Streams {
     uint64_t tag = 0;
     LaunchConfig config;
     bool tells_touched = false;
-    std::shared_ptr<const StreamChecks> checks;  ///< Those that `config` asks for.
+    std::shared_ptr<const StreamChecks> checks;  ///< The checks that `config` asks for.
   };
   /// Returns `done`, or an error if the device was lost meanwhile.
   Status ready_after(const Status& done) const;

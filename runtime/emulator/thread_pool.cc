@@ -2,7 +2,7 @@
 
 #include <sched.h>
 
-#include "common/base/processors.h"
+#include "runtime/emulator/float_mode.h"
 
 namespace gpuemu::emulator {
 
@@ -13,7 +13,9 @@ void ThreadPool::start(uint32_t count) {
   }
   const int here = ::sched_getcpu();
   if (here == beside_ && threads_.size() == before) return;
-  for (std::jthread& thread : threads_) keep_off_my_processor(thread.native_handle());
+  for (std::jthread& thread : threads_) {
+    keep_off_my_processor(thread.native_handle(), allowed_);
+  }
   beside_ = here;
 }
 
@@ -28,6 +30,7 @@ void ThreadPool::call(uint32_t count, const Work& work) {
 }
 
 void ThreadPool::run(uint32_t count, const Work& work) {
+  const FloatMode mode;
   if (count == 0) return work({});
   bool called = false;
   work([&] {
@@ -43,6 +46,7 @@ void ThreadPool::run(uint32_t count, const Work& work) {
 
 void ThreadPool::serve(const std::stop_token& stop) {
   name_device_thread();
+  const FloatMode mode;  // A thread begins with that of the one that started it.
   std::unique_lock lock(mutex_);
   while (wake_.wait(lock, stop, [this] { return wanted_ != 0; })) {
     --wanted_;

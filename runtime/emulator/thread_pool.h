@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "common/base/processors.h"
+
 namespace gpuemu::emulator {
 
 class ThreadPool {
@@ -20,8 +22,8 @@ class ThreadPool {
   using CallOthers = std::function<void()>;
   using Work = std::function<void(const CallOthers& call_others)>;
   /// Runs `work` on the calling thread and, once that calls for them, on up to `count` threads of
-  /// the pool. Threads that wake up after it is done skip it. Returns when none runs it any more.
-  /// One caller at a time.
+  /// the pool, in the default floating-point mode. Threads that wake up after it is done skip it.
+  /// Returns when none runs it any more. One caller at a time.
   void run(uint32_t count, const Work& work);
 
  private:
@@ -35,7 +37,8 @@ class ThreadPool {
   const Work* work_ = nullptr;
   uint32_t wanted_ = 0;  ///< Threads of the pool that may still start.
   uint32_t busy_ = 0;
-  int beside_ = -1;                    ///< The core that the pool's threads were kept off.
+  int beside_ = -1;  ///< The core that the pool's threads were kept off.
+  const cpu_set_t allowed_ = allowed_processors();  ///< By the thread that made the pool.
   std::vector<std::jthread> threads_;  ///< Last, so that they end before the members they use are
                                        ///< destroyed.
 };

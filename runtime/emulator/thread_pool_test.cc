@@ -5,6 +5,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <xmmintrin.h>
 
 namespace gpuemu::emulator {
 namespace {
@@ -43,6 +44,26 @@ TEST(ThreadPool, WithoutAnyTheCallerDoesItAlone) {
     worker = std::this_thread::get_id();
   });
   EXPECT_EQ(worker, std::this_thread::get_id());
+}
+
+TEST(ThreadPool, ComputesInTheDefaultModeWhateverTheCallersIs) {
+  constexpr unsigned int kControl = 0xffc0, kFlushesAndRoundsUp = 0x8040 | 0x4000;
+  const unsigned int before = _mm_getcsr();
+  _mm_setcsr(before | kFlushesAndRoundsUp);
+  {
+    ThreadPool thread_pool;
+    std::atomic<int> present = 0, wrong = 0;
+    thread_pool.run(2, [&](const auto& call_others) {
+      if (call_others) call_others();
+      wrong += (_mm_getcsr() & kControl) != 0x1f80;
+      ++present;
+      while (present.load() < 3) std::this_thread::yield();
+    });
+    EXPECT_EQ(wrong.load(), 0);
+  }
+  const unsigned int after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ(after & kFlushesAndRoundsUp, kFlushesAndRoundsUp) << "the caller keeps its own";
 }
 
 TEST(ThreadPool, NobodyComesUncalled) {

@@ -169,6 +169,6 @@ def test_a_tie_that_goes_the_other_way_is_told_how_to_be_declared(new_home):
     told = home.run("explain", "last").stdout
     assert 'declare \'at\' with `indices_of = "x"`' in told, told
     again = home.run("reproduce", "last").stdout
-    assert "[ToleranceExceeded]" in again and "0 of 1 elements exceed" not in again, again
+    assert "[ToleranceExceeded]" in again and "0 of 1 element" not in again, again
     (home.project / "gpuemu.toml").write_text(config.replace("MORE", ', indices_of = "x"'))
     assert home.run("test", "--cases", 24, "--seed", 1).returncode == 0

@@ -264,7 +264,7 @@ def test_a_framework_without_cuda_gets_a_program_of_its_own_that_is_python(new_h
     assert f"next: `python3 {program}`" in run.stdout
     assert not own or "found 1 kernel of " in run.stdout
     for command in ("test", "ci") if own else ():
-        assert f"kernels in Python are run by `python3 {program}`" in home.run(command).stderr
+        assert f"`python3 {program}` runs kernels in Python" in home.run(command).stderr
     checked = home.run("config", "check")
     assert checked.returncode == 0 and "has no effect" not in checked.stdout + checked.stderr
     config = (home.project / "gpuemu.toml").read_text()

@@ -382,7 +382,7 @@ class RunOfItems {
       this.failed.add(item.id);
       const messages = report.failures.slice(0, 10).map((one) => this.messageOf(one));
       if (messages.length === 0) {
-        messages.push(new vscode.TestMessage(`${report.failed} of ${report.cases} cases fail`));
+        messages.push(new vscode.TestMessage(`${report.failed} of ${report.cases} cases ${report.failed === 1 ? 'fails' : 'fail'}`));
       }
       this.run.failed(item, messages, report.durationMs);
     } else if (state === 'errored') {

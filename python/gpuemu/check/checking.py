@@ -106,7 +106,7 @@ class CheckError(ValidationError):
         super().__init__(check.failures[0])
         small = [f"smallest case: {check.smallest.describe()}"] if check.smallest else []
         self.check = check
-        lines = [self.args[0], f"{check.failed} of {check.cases} cases fail", *small, *check.notes, f"replay: {check.replay}"]
+        lines = [self.args[0], f"{check.failed} of {check.cases} cases {'fails' if check.failed == 1 else 'fail'}", *small, *check.notes, f"replay: {check.replay}"]
         self.args = ("\n  ".join(lines),)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -267,7 +267,7 @@ class OpFailure(Exception):
 
     def __init__(self, report: TestReport) -> None:
         self.report = report
-        super().__init__(f"{report.failed} of {report.total} cases fail")
+        super().__init__(f"{report.failed} of {report.total} cases {'fails' if report.failed == 1 else 'fail'}")
 
 
 class OpItem(pytest.Item):

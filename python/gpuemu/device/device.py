@@ -244,8 +244,8 @@ class Device:
             for warning in made.get("warnings", ()):
                 said = f"{name}: {warning}"
                 if said not in self._said:  # Each kernel of a file may have the same.
-                    self._said.add(said)
                     warnings.warn(said, stacklevel=3)
+                    self._said.add(said)
             entries = {
                 key: Entry(key, [Parameter(**one) for one in entry["params"]], entry["static_shared_bytes"],
                            tuple(entry["required_block"]), tuple(entry["max_block"]))

@@ -34,7 +34,7 @@ Factor factor_of(uint32_t bits, ptx::Type type);
 /// of an f32.
 uint32_t dot_float(std::span<const Factor> a, std::span<const Factor> b, uint32_t c,
                    const DotModel& model);
-/// Has an f16 accumulator, to which the sum of every block is rounded.
+/// Computes it with an f16 accumulator, to which the sum of every block is rounded.
 uint32_t dot_half(std::span<const Factor> a, std::span<const Factor> b, uint32_t c,
                   const DotModel& model);
 

@@ -1,5 +1,7 @@
 // The threads that execute work, and how they choose the next piece.
 #include <algorithm>
+#include <new>
+#include <stdexcept>
 
 #include "common/base/processors.h"
 #include "runtime/emulator/queues/queues.h"
@@ -12,6 +14,21 @@ namespace {
 constexpr auto kPatience = std::chrono::milliseconds(500);
 /// Interval at which a value that a stream waits for is polled.
 constexpr auto kLook = std::chrono::milliseconds(1);
+
+/// Keeps a thread that executes for others from leaving the queues in the middle of a step.
+Status run_to_its_end(const Work& work) {
+  const auto no_memory = [] {
+    return error(ErrorCode::ResourceExhausted,
+                 "the host has no memory for a piece of work of a stream");
+  };
+  try {
+    return work.run();
+  } catch (const std::bad_alloc&) {
+    return no_memory();
+  } catch (const std::length_error&) {
+    return no_memory();
+  }
+}
 
 }  // namespace
 
@@ -99,7 +116,7 @@ void Queues::step(Lock& lock, Stream& stream) {
   if (work->run) {
     executing_ = std::this_thread::get_id();
     lock.unlock();
-    const Status status = work->run();
+    const Status status = run_to_its_end(*work);
     lock.lock();
     executing_ = std::thread::id();
     if (!status && !stream.failure) stream.failure = status.error();
@@ -118,6 +135,16 @@ void Queues::finish_first(Stream& stream) {
     remove(std::ranges::find_if(streams_, [&](auto& pair) { return &pair.second == &stream; }));
   }
   finished_.notify_all();
+}
+
+void Queues::let_waiting_threads_execute(bool allowed) {
+  Lock lock(mutex_);
+  waiting_threads_execute_ = allowed;
+  if (allowed || is_executing()) return;
+  finished_.wait(lock, [this] {
+    const std::thread::id by = executing_;
+    return by == std::thread::id() || by == executor_.get_id();
+  });
 }
 
 void Queues::execute_until(Lock& lock, const std::function<bool()>& is_met) {

@@ -64,11 +64,12 @@ class Queues {
   /// InvalidArgument while the stream is being captured.
   Status wait_until(StreamId stream, std::function<bool()> is_met);
   /// The first action of a synchronous call: waits for work issued in the blocking streams, or in
-  /// all streams. InvalidArgument on the executor's thread. Also InvalidArgument if a blocking
-  /// stream that it would wait for is being captured; that capture becomes invalid.
+  /// all streams. InvalidArgument in a piece of work. Also InvalidArgument if a blocking stream
+  /// that it would wait for is being captured; that capture becomes invalid.
   Status settle(bool all_streams);
-  /// Whether threads that wait execute work that any thread may execute (they do at first).
-  void let_waiting_threads_execute(bool allowed) { waiting_threads_execute_ = allowed; }
+  /// Whether threads that wait execute work that any thread may execute (they do at first). Once it
+  /// returns after false, none does, but the caller itself in a piece of work.
+  void let_waiting_threads_execute(bool allowed);
 
  private:
   struct Mark {
@@ -114,9 +115,10 @@ class Queues {
   bool is_ready(const Stream& stream) const;
   /// Returns whether some stream waits for a value that must be polled.
   bool must_look_again() const;
-  /// Return the stream whose first item is executed next; null if none is ready.
+  /// Returns the stream whose first item is executed next; null if none is ready.
   Stream* choose();
-  Stream* draw();  ///< At random.
+  /// Returns a ready stream at random; null if none is ready.
+  Stream* draw();
   size_t choose_node(const Item& item);
   /// Returns whether any thread may execute the next step of the stream.
   bool is_for_any_thread(const Stream& stream);
@@ -155,7 +157,7 @@ class Queues {
   std::vector<const Condition*> waiting_;  ///< Conditions of the threads in wait().
   uint32_t granted_ = 0;                   ///< Steps that a query has permitted.
   bool ending_ = false;
-  std::atomic<bool> waiting_threads_execute_ = true;
+  bool waiting_threads_execute_ = true;
   std::atomic<std::thread::id> executing_;  ///< The thread that executes a step now.
   std::thread executor_;                    ///< Starts with the first item.
 };

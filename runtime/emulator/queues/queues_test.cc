@@ -438,8 +438,54 @@ TEST(WaitingThreads, LeaveTheRestToTheExecutor) {
       ASSERT_TRUE(queues.submit(b, nothing, Where::AnyThread));
     }
     ASSERT_TRUE(queues.synchronize(a));
-    while (!*queues.query(b)) std::this_thread::yield();
+    const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!*queues.query(b)) {
+      ASSERT_LT(std::chrono::steady_clock::now(), late) << "nobody executes the rest";
+      std::this_thread::yield();
+    }
   }
+}
+
+TEST(WaitingThreads, KeepTheErrorOfWorkThatTheHostHasNoMemoryFor) {
+  Queues queues(0);
+  const StreamId a = *queues.make_stream({0, true});
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_TRUE(queues.submit(a, []() -> Status { throw std::bad_alloc(); }, Where::AnyThread));
+    const Status done = queues.synchronize(a);
+    ASSERT_FALSE(done);
+    ASSERT_EQ(done.error().code, ErrorCode::ResourceExhausted);
+  }
+}
+
+TEST(WaitingThreads, ExecuteNothingOnceThatIsForbidden) {
+  Queues queues(0);
+  const StreamId a = *queues.make_stream({0, true});
+  std::atomic<bool> forbidden = false, stop = false;
+  std::atomic<int> wrong = 0;
+  std::thread waiting([&] {
+    const std::thread::id self = std::this_thread::get_id();
+    while (!stop) {
+      EXPECT_TRUE(queues.submit(
+          a,
+          [&, self] {
+            std::this_thread::sleep_for(std::chrono::microseconds(20));
+            if (forbidden && std::this_thread::get_id() == self) ++wrong;
+            return ok_status();
+          },
+          Where::AnyThread));
+      EXPECT_TRUE(queues.synchronize(a));
+    }
+  });
+  for (int i = 0; i < 200; ++i) {
+    queues.let_waiting_threads_execute(false);
+    forbidden = true;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    forbidden = false;
+    queues.let_waiting_threads_execute(true);
+  }
+  stop = true;
+  waiting.join();
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST(WaitingThreads, MayNotWaitInTheWorkThatTheyExecute) {
