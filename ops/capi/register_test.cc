@@ -324,7 +324,7 @@ TEST_F(Registering, RefusesWhatIsWrongAndSaysWhat) {
   EXPECT_EQ(refusal(),
             "relu, doubling: doubling.ptx:7:2: PTX has no instruction 'ad', up to .version 9.0");
   kernel_.source = nullptr;
-  EXPECT_EQ(refusal(), "the source is empty");
+  EXPECT_EQ(refusal(), "relu, doubling: the source is empty");
   kernel_.op = 9999;
   EXPECT_EQ(gpuemu_kernel_register(context_, &kernel_, &kernel), GPUEMU_NOT_FOUND);
   EXPECT_EQ(relu(), 0) << "nothing of them stays";
