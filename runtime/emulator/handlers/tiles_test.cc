@@ -2,7 +2,9 @@
 // random bits: values of every size, zeros, subnormals, and values that are not finite.
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -13,7 +15,6 @@
 #include "runtime/emulator/handlers/handlers.h"
 #include "runtime/emulator/numerics/dot.h"
 #include "runtime/emulator/numerics/dot_tile.h"
-#include "runtime/emulator/numerics/narrow.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -143,11 +144,6 @@ class Tiles : public testing::TestWithParam<size_t> {
                Taken& taken) const {
     const TileFunctions functions = set().tiles();
     auto tile = tile_of(product, format);
-    if (halves) {
-      for (uint32_t j = 0; j < product.columns; ++j) {
-        for (uint32_t& bits : tile->c[j]) bits = float_from_half(bits);
-      }
-    }
     ++taken.all;
     if (!functions.split_a(*tile, format.type) || !functions.split_b(*tile, format.type)) return;
     if (!(halves ? functions.sum_halves : functions.sum)(*tile, model)) return;
@@ -157,8 +153,7 @@ class Tiles : public testing::TestWithParam<size_t> {
         const uint32_t c = product.c[i * product.columns + j];
         const auto a = product.factors(product.a, i, format.type),
                    b = product.factors(product.b, j, format.type);
-        const uint32_t expected =
-            halves ? float_from_half(dot_half(a, b, c, model)) : dot_float(a, b, c, model);
+        const uint32_t expected = (halves ? dot_half : dot_float)(a, b, c, model);
         ASSERT_EQ(tile->c[j][i], expected)
             << set().title << ", type " << static_cast<int>(format.type) << ", row " << i
             << ", column " << j;
@@ -219,6 +214,110 @@ TEST_P(Tiles, HoldTheLargestProduct) {
     compare(product, format, model, false, taken);
   }
   EXPECT_EQ(taken.vectors, taken.all);
+}
+
+/// Integers in words, the way registers hold them.
+struct Integers {
+  uint32_t bits;
+  bool is_signed;
+  int64_t at(uint32_t word, uint32_t element) const {
+    const auto value = static_cast<int64_t>(word >> element * bits & ((1u << bits) - 1));
+    return is_signed && (value >> (bits - 1)) != 0 ? value - (int64_t{1} << bits) : value;
+  }
+};
+Integers integers_of(Type type) {
+  const bool eight = type == Type::S8 || type == Type::U8;
+  return {type == Type::B1 ? 1u : eight ? 8u : 4u, type == Type::S8 || type == Type::S4};
+}
+/// The sum as the ISA defines it, of words of A and B.
+uint32_t plain_sum(const std::vector<uint32_t>& a, const std::vector<uint32_t>& b, uint32_t c,
+                   const IntegerProduct& of) {
+  const Integers left = integers_of(of.a), right = integers_of(of.b);
+  int64_t sum = static_cast<int32_t>(c);
+  for (size_t word = 0; word < a.size(); ++word) {
+    for (uint32_t at = 0; at < 32 / left.bits; ++at) {
+      const int64_t x = left.at(a[word], at), y = right.at(b[word], at);
+      sum += of.a != Type::B1 ? x * y : of.bits_and ? x & y : x ^ y;
+    }
+  }
+  if (of.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
+  return static_cast<uint32_t>(sum);
+}
+
+TEST_P(Tiles, AddIntegersAsTheyAreDefined) {
+  constexpr Type kTypes[][2] = {{Type::S8, Type::S8}, {Type::S8, Type::U8}, {Type::U8, Type::S8},
+                                {Type::U8, Type::U8}, {Type::S4, Type::S4}, {Type::S4, Type::U4},
+                                {Type::U4, Type::S4}, {Type::U4, Type::U4}, {Type::B1, Type::B1}};
+  std::mt19937 next(3);
+  for (const auto& [a_type, b_type] : kTypes) {
+    for (uint32_t seed = 0; seed < 60; ++seed) {
+      const IntegerProduct of{a_type, b_type, a_type != Type::B1 && seed % 2 != 0, seed % 3 == 0};
+      const uint32_t words = uint32_t{1} << seed % 5, columns = 8 << seed % 3;
+      // The largest and the smallest numbers, whose sums leave 32 bits, among any others.
+      const auto drawn = [&] {
+        constexpr uint32_t kExtremes[] = {0x80808080, 0x7f7f7f7f, 0x88888888, 0x77777777, ~0u, 0};
+        return static_cast<uint32_t>(next() % 4 == 0 ? kExtremes[next() % 6] : next());
+      };
+      auto tile = std::make_unique<Tile>();
+      tile->depth = words * 2;
+      tile->columns = columns;
+      std::vector<std::vector<uint32_t>> a(kTileRows), b(columns);
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        for (uint32_t word = 0; word < words; ++word)
+          a[i].push_back(tile->a.words[0][word * kTileRows + i] = drawn());
+      }
+      for (uint32_t j = 0; j < columns; ++j) {
+        for (uint32_t word = 0; word < words; ++word)
+          b[j].push_back(tile->b.words[0][j * words + word] = drawn());
+      }
+      for (uint32_t j = 0; j < columns; ++j) {
+        for (uint32_t& c : tile->c[j])
+          c = static_cast<uint32_t>(
+              next() % 2 == 0 ? next() : INT32_MAX - next() % 1000 + (next() % 2 << 31));
+      }
+      const auto c = tile->c;
+      set().tiles().sum_integers(*tile, of);
+      for (uint32_t j = 0; j < columns; ++j) {
+        for (uint32_t i = 0; i < kTileRows; ++i) {
+          ASSERT_EQ(tile->c[j][i], plain_sum(a[i], b[j], c[j][i], of))
+              << set().title << ", types " << static_cast<int>(a_type) << " and "
+              << static_cast<int>(b_type) << ", row " << i << ", column " << j;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Tiles, AddDoublesOneAfterAnother) {
+  std::mt19937_64 next(5);
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    DoubleTile tile;
+    tile.depth = 4u << seed % 3;
+    const auto drawn = [&] {
+      const uint64_t bits = next();
+      if (bits % 8 == 0) return std::bit_cast<double>(next() & ~(uint64_t{0x7ff} << 52));
+      const uint64_t exponent = 1023 - 40 + bits % 80;
+      return std::bit_cast<double>((next() & ~(uint64_t{0x7ff} << 52)) | exponent << 52);
+    };
+    for (auto& line : tile.a)
+      for (double& value : line) value = drawn();
+    for (auto& line : tile.b)
+      for (double& value : line) value = drawn();
+    for (auto& line : tile.c)
+      for (double& value : line) value = drawn();
+    const auto c = tile.c;
+    ASSERT_TRUE(set().tiles().sum_doubles(tile));
+    for (uint32_t j = 0; j < DoubleTile::kColumns; ++j) {
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        double expected = c[j][i];
+        for (uint32_t k = 0; k < tile.depth; ++k)
+          expected = std::fma(tile.a[k][i], tile.b[j][k], expected);
+        ASSERT_EQ(std::bit_cast<uint64_t>(tile.c[j][i]), std::bit_cast<uint64_t>(expected));
+      }
+    }
+    tile.b[0][0] = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_FALSE(set().tiles().sum_doubles(tile)) << "a NaN is left to the definition";
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, Tiles, testing::Range(size_t{0}, instruction_sets().size()),

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <type_traits>

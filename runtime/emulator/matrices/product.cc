@@ -36,45 +36,40 @@ Place place_of_quads(const TensorOperand& operand, uint32_t index, uint32_t lane
   return {(lane & 1) + (index & 2) + upper, (index & 4) + (lane & 2) + (index & 1)};
 }
 
+/// Calls `visit(place, lane)` for element `part` of register `reg` of each lane of a wmma operand,
+/// whose elements follow one another.
+template <typename Visit>
+void each_of_wmma(const TensorOperand& operand, uint32_t per_register, uint32_t reg, uint32_t part,
+                  const Visit& visit) {
+  Place place = place_of_wmma(operand, per_register, reg, 0, part);
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    visit(place, lane);
+    if (++place.column != operand.columns) continue;
+    place.column = 0;
+    if (++place.row == operand.rows) place.row = 0;
+  }
+}
+
 /// Calls `visit` with the position, the register's offset, the lane and the shift of every element.
 template <typename Visit>
 void each_element(const TensorOperand& operand, uint32_t quad, const Visit& visit) {
   const uint32_t bits = element_bits(operand.type), per_register = bits >= 32 ? 1 : 32 / bits;
   for (uint32_t reg = 0; reg < operand.registers.size(); ++reg) {
     for (uint32_t part = 0; part < per_register; ++part) {
+      const auto found = [&](Place place, uint32_t lane) {
+        visit(place, operand.registers[reg], lane, part * bits);
+      };
+      if (operand.opaque) {
+        each_of_wmma(operand, per_register, reg, part, found);
+        continue;
+      }
       for (uint32_t lane = 0; lane < kLanes; ++lane) {
         if (operand.of_quads && lane / 4 % kQuads != quad) continue;
-        const Place place = operand.opaque ? place_of_wmma(operand, per_register, reg, lane, part)
-                            : operand.of_quads
+        const Place place = operand.of_quads
                                 ? place_of_quads(operand, reg * per_register + part, lane)
                                 : place_of(operand.role, per_register, reg, lane, part);
-        if (place.row < operand.rows && place.column < operand.columns) {
-          visit(place, operand.registers[reg], lane, part * bits);
-        }
+        if (place.row < operand.rows && place.column < operand.columns) found(place, lane);
       }
-    }
-  }
-}
-
-/// Returns one of the two sums of an integer product: of products, or of the bits that two words
-/// share.
-int64_t integer_term(const TensorStep& matrices, uint32_t a, uint32_t b) {
-  if (matrices.a.type != Type::B1) {
-    return int64_t{integer_element(a, matrices.a.type)} * integer_element(b, matrices.b.type);
-  }
-  return matrices.bits_and ? a & b : a ^ b;
-}
-
-void multiply_integers(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c) {
-  for (uint32_t i = 0; i < matrices.d.rows; ++i) {
-    for (uint32_t j = 0; j < matrices.d.columns; ++j) {
-      int64_t sum = static_cast<int32_t>(c.at(i, j));
-      for (uint32_t k = 0; k < matrices.a.columns; ++k) {
-        sum += integer_term(matrices, static_cast<uint32_t>(a.at(i, k)),
-                            static_cast<uint32_t>(b.at(k, j)));
-      }
-      if (matrices.saturate) sum = std::clamp<int64_t>(sum, INT32_MIN, INT32_MAX);
-      c.at(i, j) = static_cast<uint32_t>(sum);
     }
   }
 }
@@ -227,7 +222,7 @@ void scatter(Warp& warp, const TensorOperand& operand, Matrix& from, uint32_t qu
 void multiply(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm) {
   const bool eight = matrices.a.type == Type::E4M3 || matrices.a.type == Type::E5M2;
   if (matrices.d.type == Type::S32) {
-    multiply_integers(matrices, a, b, c);
+    multiply_integer_tiles(matrices, a, b, c);
   } else if (matrices.d.type == Type::F64) {
     multiply_doubles(matrices, a, b, c);
   } else if (eight && matrices.kind != TensorKind::Wgmma) {

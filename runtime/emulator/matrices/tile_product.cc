@@ -1,6 +1,7 @@
 #include "runtime/emulator/matrices/tile_product.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -108,6 +109,10 @@ void put(Side& side, size_t at, bool wide, uint64_t first, uint64_t second) {
   side.words[1][at] = static_cast<uint32_t>(second);
 }
 
+IntegerProduct integers_of(const TensorStep& matrices) {
+  return {matrices.a.type, matrices.b.type, matrices.saturate, matrices.bits_and};
+}
+
 /// A part of a product that fills a tile: rows from `row`, columns from `column`.
 class Part {
  public:
@@ -123,24 +128,47 @@ class Part {
     rows_ = std::min(of_.d.rows - row, kTileRows);
     put_a(row);
     put_b(column);
-    const bool from_half = of_.c.type == Type::F16, to_half = of_.d.type == Type::F16;
-    for (uint32_t j = 0; j < tile_->columns; ++j) {
-      tile_->c[j].fill(0);
-      for (uint32_t i = 0; i < rows_; ++i) {
-        const auto bits = static_cast<uint32_t>(c_.at(row + i, column + j));
-        tile_->c[j][i] = from_half ? float_from_half(bits) : bits;
-      }
-    }
+    const bool from_half = of_.c.type == Type::F16, to_half = of_.d.type == Type::F16,
+               halves = from_half && to_half;
+    put_c(row, column, from_half && !halves);
     const bool exact =
         functions.split_a(*tile_, of_.a.type) && functions.split_b(*tile_, of_.b.type);
-    const auto sum = from_half && to_half ? functions.sum_halves : functions.sum;
-    if (!exact || !sum(*tile_, model)) return false;
+    if (!exact || !(halves ? functions.sum_halves : functions.sum)(*tile_, model)) return false;
     for (uint32_t j = 0; j < tile_->columns; ++j) {
       for (uint32_t i = 0; i < rows_; ++i) {
-        out.at(row + i, column + j) = to_half ? half_from_float(tile_->c[j][i]) : tile_->c[j][i];
+        const uint32_t bits = tile_->c[j][i];
+        out.at(row + i, column + j) = to_half && !halves ? half_from_float(bits) : bits;
       }
     }
     return true;
+  }
+  /// The same of integers, whose `bits` are those of an element.
+  void multiply_integers(uint32_t row, uint32_t column, uint32_t bits, Matrix& out) {
+    const uint32_t per_word = 32 / bits, words = of_.a.columns / per_word;
+    tile_->depth = words * 2;
+    tile_->columns = std::min(of_.d.columns - column, kTileColumns);
+    rows_ = std::min(of_.d.rows - row, kTileRows);
+    for (uint32_t word = 0; word < words; ++word) {
+      for (uint32_t i = 0; i < kTileRows; ++i) {
+        uint32_t made = 0;
+        for (uint32_t k = 0; i < rows_ && k < per_word; ++k) {
+          made |= static_cast<uint32_t>(a_.at(row + i, word * per_word + k)) << k * bits;
+        }
+        tile_->a.words[0][word * kTileRows + i] = made;
+      }
+      for (uint32_t j = 0; j < tile_->columns; ++j) {
+        uint32_t made = 0;
+        for (uint32_t k = 0; k < per_word; ++k) {
+          made |= static_cast<uint32_t>(b_.at(word * per_word + k, column + j)) << k * bits;
+        }
+        tile_->b.words[0][j * words + word] = made;
+      }
+    }
+    put_c(row, column, false);
+    tile_functions().sum_integers(*tile_, integers_of(of_));
+    for (uint32_t j = 0; j < tile_->columns; ++j) {
+      for (uint32_t i = 0; i < rows_; ++i) out.at(row + i, column + j) = tile_->c[j][i];
+    }
   }
 
  private:
@@ -161,6 +189,15 @@ class Part {
       for (uint32_t j = 0; j < tile_->columns; ++j) {
         put(tile_->b, j * pairs + pair, is_wide(of_.b.type), b_.at(pair * 2, column + j),
             b_.at(pair * 2 + 1, column + j));
+      }
+    }
+  }
+  void put_c(uint32_t row, uint32_t column, bool widens) {
+    for (uint32_t j = 0; j < tile_->columns; ++j) {
+      tile_->c[j].fill(0);
+      for (uint32_t i = 0; i < rows_; ++i) {
+        const auto bits = static_cast<uint32_t>(c_.at(row + i, column + j));
+        tile_->c[j][i] = widens ? float_from_half(bits) : bits;
       }
     }
   }
@@ -191,14 +228,50 @@ bool multiply_tiles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c,
   return true;
 }
 
+void multiply_integer_tiles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c) {
+  Matrix out(matrices.d.rows, matrices.d.columns);
+  Part part(matrices, a, b, c);
+  const uint32_t bits = element_bits(matrices.a.type);
+  for (uint32_t row = 0; row < matrices.d.rows; row += kTileRows) {
+    for (uint32_t column = 0; column < matrices.d.columns; column += kTileColumns) {
+      part.multiply_integers(row, column, bits, out);
+    }
+  }
+  c = std::move(out);
+}
+
 namespace {
+/// Registers of C hold a number each, or two halves that lie beside one another.
+void take_halves(Warp& warp, const TensorOperand& c, Tile& tile) {
+  for (uint32_t reg = 0; reg < c.registers.size(); ++reg) {
+    const uint32_t* lanes = warp.u32(c.registers[reg]);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint32_t row = lane / kQuad + reg % 2 * kGroups,
+                     column = reg / 2 * kGroups + lane % kQuad * 2;
+      tile.c[column][row] = lanes[lane] & 0xffff;
+      tile.c[column + 1][row] = lanes[lane] >> 16;
+    }
+  }
+}
+void give_halves(Warp& warp, const TensorOperand& d, const Tile& tile) {
+  for (uint32_t reg = 0; reg < d.registers.size(); ++reg) {
+    uint32_t* const lanes = warp.u32(d.registers[reg]);
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      const uint32_t row = lane / kQuad + reg % 2 * kGroups,
+                     column = reg / 2 * kGroups + lane % kQuad * 2;
+      lanes[lane] = tile.c[column][row] | tile.c[column + 1][row] << 16;
+    }
+  }
+}
 void take_sums(Warp& warp, const TensorOperand& c, Tile& tile) {
+  if (c.type == Type::F16) return take_halves(warp, c, tile);
   for (uint32_t reg = 0; reg < c.registers.size(); ++reg) {
     turn_from_lanes(warp.u32(c.registers[reg]),
                     [&](uint32_t within) { return sums_of(tile, reg, within); });
   }
 }
 void give_sums(Warp& warp, const TensorOperand& d, Tile& tile) {
+  if (d.type == Type::F16) return give_halves(warp, d, tile);
   for (uint32_t reg = 0; reg < d.registers.size(); ++reg) {
     turn_to_lanes(warp.u32(d.registers[reg]),
                   [&](uint32_t within) { return sums_of(tile, reg, within); });
@@ -207,12 +280,52 @@ void give_sums(Warp& warp, const TensorOperand& d, Tile& tile) {
 /// Multiplies the factors that the tile holds; writes nothing unless all is exact.
 bool multiply_tile(Warp& warp, const TensorStep& matrices, Tile& tile) {
   const TileFunctions& functions = tile_functions();
+  if (matrices.d.type == Type::S32) {
+    functions.sum_integers(tile, integers_of(matrices));
+    give_sums(warp, matrices.d, tile);
+    return true;
+  }
   if (!functions.split_a(tile, matrices.a.type) || !functions.split_b(tile, matrices.b.type)) {
     return false;
   }
   const DotModel model = dot_model(warp.launch->inputs.sm, matrices.a.type, unit_of(matrices.kind));
-  if (!functions.sum(tile, model)) return false;
+  const auto sum = matrices.d.type == Type::F16 ? functions.sum_halves : functions.sum;
+  if (!sum(tile, model)) return false;
   give_sums(warp, matrices.d, tile);
+  return true;
+}
+
+/// mma of doubles; writes nothing unless all results are numbers.
+bool multiply_double_fragments(Warp& warp, const TensorStep& matrices) {
+  DoubleTile tile;
+  tile.depth = matrices.a.columns;
+  for (auto& line : tile.a) line.fill(0);
+  for (auto& line : tile.c) line.fill(0);
+  const auto value = [&](uint32_t reg, uint32_t lane) {
+    return std::bit_cast<double>(warp.u64(reg)[lane]);
+  };
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    const uint32_t group = lane / kQuad, within = lane % kQuad;
+    for (uint32_t reg = 0; reg < matrices.a.registers.size(); ++reg) {
+      const bool lower = matrices.d.rows == kTileRows && reg % 2 != 0;
+      const uint32_t k = (matrices.d.rows == kTileRows ? reg / 2 : reg) * kQuad + within;
+      tile.a[k][group + (lower ? kGroups : 0)] = value(matrices.a.registers[reg], lane);
+    }
+    for (uint32_t reg = 0; reg < matrices.b.registers.size(); ++reg) {
+      tile.b[group][reg * kQuad + within] = value(matrices.b.registers[reg], lane);
+    }
+    for (uint32_t reg = 0; reg < matrices.c.registers.size(); ++reg) {
+      tile.c[within * 2 + reg % 2][group + reg / 2 * kGroups] =
+          value(matrices.c.registers[reg], lane);
+    }
+  }
+  if (!tile_functions().sum_doubles(tile)) return false;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    for (uint32_t reg = 0; reg < matrices.d.registers.size(); ++reg) {
+      warp.u64(matrices.d.registers[reg])[lane] = std::bit_cast<uint64_t>(
+          tile.c[lane % kQuad * 2 + reg % 2][lane / kQuad + reg / 2 * kGroups]);
+    }
+  }
   return true;
 }
 
@@ -245,18 +358,29 @@ void each_word(const Chunks& from, const Put& put) {
   }
 }
 bool is_half(Type type) { return type == Type::F16 || type == Type::BF16; }
+
+/// Returns whether vectors compute sums of this type, of factors that need no conversion.
+bool has_tiles(const TensorStep& matrices) {
+  const Type a = matrices.a.type, d = matrices.d.type;
+  if (d == Type::S32) return true;
+  if (matrices.c.type != d) return false;
+  return d == Type::F32 ? is_half(a) || is_wide(a) : d == Type::F16 && a == Type::F16;
+}
 }  // namespace
 
 bool multiply_fragments(Warp& warp, const TensorStep& matrices) {
   const TensorOperand &a = matrices.a, &d = matrices.d;
-  if (matrices.kind != TensorKind::Mma || d.of_quads || d.rows != kTileRows ||
-      d.type != Type::F32 || matrices.c.type != Type::F32 || warp.masks.running != kNone) {
-    return false;
-  }
-  if (!is_half(a.type) && !is_wide(a.type)) return false;
+  if (matrices.kind != TensorKind::Mma || d.of_quads || warp.masks.running != kNone) return false;
+  if (d.type == Type::F64) return multiply_double_fragments(warp, matrices);
+  if (!has_tiles(matrices)) return false;
   Tile tile;
-  tile.depth = a.columns;
+  const bool integers = d.type == Type::S32;
+  tile.depth = integers ? a.columns * element_bits(a.type) / 16 : a.columns;
   tile.columns = d.columns;
+  if (d.rows != kTileRows) {  // What is behind the rows is computed, too.
+    std::fill_n(tile.a.words[0].begin(), tile.depth / 2 * kTileRows, uint32_t{0});
+    for (uint32_t column = 0; column < d.columns; ++column) tile.c[column].fill(0);
+  }
   take_a(warp, a, tile);
   take_b(warp, matrices.b, tile);
   take_sums(warp, matrices.c, tile);
@@ -265,12 +389,12 @@ bool multiply_fragments(Warp& warp, const TensorStep& matrices) {
 
 bool multiply_group_tiles(Warp& warp, const TensorStep& matrices, const Chunks* a, const Chunks& b,
                           bool adds) {
-  if (!is_half(matrices.a.type) || !is_half(matrices.b.type) || matrices.d.type != Type::F32 ||
-      warp.masks.running != kNone) {
-    return false;
-  }
+  const bool integers = matrices.d.type == Type::S32,
+             halves = is_half(matrices.a.type) && is_half(matrices.b.type) &&
+                      (matrices.d.type == Type::F32 || matrices.a.type == Type::F16);
+  if ((!integers && !halves) || warp.masks.running != kNone) return false;
   Tile tile;
-  tile.depth = matrices.a.columns;
+  tile.depth = integers ? matrices.a.columns / 2 : matrices.a.columns;
   tile.columns = matrices.d.columns;
   const uint32_t pairs = tile.depth / 2;
   if (a == nullptr) {

@@ -14,9 +14,12 @@ namespace gpuemu::emulator::steps {
 /// only the definition of each element gives the result.
 bool multiply_tiles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c, int sm);
 
-/// Computes mma.sync with 16 rows and sums in f32 from registers to registers. Returns false, with
-/// nothing written, if it is another product or only the definition of each element gives the
-/// result.
+/// The same for integer factors, which are always exact.
+void multiply_integer_tiles(const TensorStep& matrices, Matrix& a, Matrix& b, Matrix& c);
+
+/// Computes mma.sync from registers to registers. Returns false, with nothing written, if it is a
+/// product of quads or of 8-bit floats, converts its sums, or only the definition of each element
+/// gives the result.
 bool multiply_fragments(Warp& warp, const TensorStep& matrices);
 
 /// A factor in shared memory, read in chunks of 16 bytes, line after line: rows along M or N if K
@@ -28,7 +31,7 @@ struct Chunks {
   uint32_t lines = 0, per_line = 0;
   bool by_row = true;
 };
-/// Computes the rows of one warp of wgmma with factors of 16 bits and sums in f32. `a` is null if
+/// Computes the rows of one warp of wgmma with factors of 16 bits or integers. `a` is null if
 /// registers hold it; without `adds` C is zero. Returns false, with nothing written, if only the
 /// definition of each element gives the result.
 bool multiply_group_tiles(Warp& warp, const TensorStep& matrices, const Chunks* a, const Chunks& b,

@@ -184,19 +184,4 @@ uint32_t half_from_fp8(uint32_t bits, Type type) {
   return sign | (width + 5) << 10 | (size << (11 - width) & 0x3ff);
 }
 
-int32_t integer_element(uint32_t bits, Type type) {
-  switch (type) {
-    case Type::S8:
-      return static_cast<int8_t>(bits);
-    case Type::U8:
-      return static_cast<uint8_t>(bits);
-    case Type::S4:
-      return static_cast<int32_t>(bits << 28) >> 28;
-    case Type::U4:
-      return static_cast<int32_t>(bits & 15);
-    default:
-      return static_cast<int32_t>(bits);
-  }
-}
-
 }  // namespace gpuemu::emulator

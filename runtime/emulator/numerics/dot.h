@@ -41,7 +41,4 @@ uint32_t dot_half(std::span<const Factor> a, std::span<const Factor> b, uint32_t
 /// Converts an e4m3 or e5m2 exactly to f16, as mma does on chips without a unit for 8-bit floats.
 uint32_t half_from_fp8(uint32_t bits, ptx::Type type);
 
-/// Returns the sign- or zero-extended value of an integer element of 1, 4 or 8 bits.
-int32_t integer_element(uint32_t bits, ptx::Type type);
-
 }  // namespace gpuemu::emulator
