@@ -14,6 +14,7 @@
 #include "runtime/emulator/program/check_sizes.h"
 #include "runtime/emulator/streams.h"
 #include "runtime/ptx/flow/grid_barrier.h"
+#include "runtime/ptx/flow/written_params.h"
 #include "runtime/ptx/language.h"
 #include "runtime/ptx/parse.h"
 
@@ -327,9 +328,13 @@ Result<ModuleId> Emulator::load_module(const std::string& ptx, const std::string
   }
   if (options_.debugger != nullptr) options_.debugger->loaded(listing_of(*made));
   for (const auto& [variable, address] : made->addresses) addresses_.insert(address);
-  if (ptx::is_made_by_triton(made->module, ptx)) by_triton_.insert(next_module_);
+  const bool by_triton = ptx::is_made_by_triton(made->module, ptx);
   for (const Code& code : made->functions) {
-    if (code.source->is_entry) entries_[next_module_].emplace(code.name, entry_of(*made, code));
+    if (!code.source->is_entry) continue;
+    entries_[next_module_].emplace(code.name, entry_of(*made, code));
+    if (by_triton) {
+      by_triton_[next_module_].emplace(code.name, ptx::written_params(*code.source));
+    }
   }
   modules_[next_module_] = std::move(made);
   registers_.add(next_module_, ptx);

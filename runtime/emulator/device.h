@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <shared_mutex>
 #include <string>
@@ -103,6 +104,8 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
                            const Purpose& purpose);
   /// Returns whether the launch's races can be reviewed, which is so for modules made by Triton.
   bool may_look_again(ModuleId module, const LaunchConfig& config) const;
+  /// Returns the allocations that a launch of such a module can write to.
+  std::set<uint64_t> may_write(ModuleId module, const LaunchConfig& config);
   /// Executes the launch again on the memory content `before` it, to explain races in `report`.
   Status review_redundancy(Program& program, const EntryInfo& entry, const LaunchConfig& config,
                            const MemoryCopy& before, Suspicion& suspicion, LaunchReport& report);
@@ -122,7 +125,9 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
   /// By name; every launch looks up its entry here.
   std::map<ModuleId, std::map<std::string, EntryInfo, std::less<>>> entries_;
   ModuleId next_module_ = 1;
-  std::set<ModuleId> by_triton_;  ///< Modules that Triton made.
+  /// The entries of modules that Triton made, each with ptx::written_params().
+  std::map<ModuleId, std::map<std::string, std::optional<std::vector<uint32_t>>, std::less<>>>
+      by_triton_;
   /// Returns every live allocation, by ascending address.
   std::vector<Allocation*> allocations();
   std::set<uint64_t> addresses_;  ///< All allocations, including freed ones, until the next launch.

@@ -172,7 +172,8 @@ Result<LaunchReport> Emulator::execute(ModuleId module, const EntryInfo& entry,
   }
   Suspicion suspicion;
   MemoryCopy before;
-  const bool suspects = may_look_again(module, config) && before.take(memory_, addresses_);
+  const bool suspects =
+      may_look_again(module, config) && before.take(memory_, may_write(module, config));
   LaunchReport report =
       GPUEMU_TRY(run(form, entry, config, {.suspicion = suspects ? &suspicion : nullptr}));
   if (touched != nullptr) *touched = touched_memory(allocations(), form);
@@ -352,13 +353,27 @@ bool Emulator::may_look_again(ModuleId module, const LaunchConfig& config) const
          options_.debugger == nullptr;
 }
 
+std::set<uint64_t> Emulator::may_write(ModuleId module, const LaunchConfig& config) {
+  const auto& params = by_triton_.at(module).find(config.entry)->second;
+  if (!params) return addresses_;
+  std::set<uint64_t> found;
+  for (const uint32_t param : *params) {
+    const std::vector<std::byte>& bytes = config.args[param];
+    for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
+      uint64_t address = 0;
+      std::memcpy(&address, bytes.data() + at, sizeof(address));
+      if (const Allocation* of = memory_.find(address, 0)) found.insert(of->base);
+    }
+  }
+  return found;
+}
+
 Status Emulator::review_redundancy(Program& program, const EntryInfo& entry,
                                    const LaunchConfig& config, const MemoryCopy& before,
                                    Suspicion& suspicion, LaunchReport& report) {
   const bool compares = suspicion.may_explain(report.findings, kEqualStores);
   if (!compares && !suspicion.may_explain(report.findings, kUnusedReads)) return ok_status();
-  MemoryCopy after;
-  if (!after.take(memory_, addresses_)) return ok_status();
+  const MemoryCopy after = before.now();
   RedundancyReview look{.reads = suspicion.reads,
                         .stores = EqualStores(suspicion.stores(report.findings)),
                         .collects = true,

@@ -55,10 +55,20 @@ bool MemoryCopy::take(Memory& memory, const std::set<uint64_t>& addresses) {
     if (of == nullptr) continue;
     total += of->bytes;
     if (total > kBytesMax) return pieces_.clear(), false;
-    const auto* from = reinterpret_cast<const std::byte*>(of->base);
-    pieces_.push_back({of, {from, from + of->bytes}, of->defined});
+    pieces_.push_back(piece_of(of));
   }
   return true;
+}
+
+MemoryCopy MemoryCopy::now() const {
+  MemoryCopy copy;
+  for (const Piece& piece : pieces_) copy.pieces_.push_back(piece_of(piece.of));
+  return copy;
+}
+
+MemoryCopy::Piece MemoryCopy::piece_of(Allocation* of) {
+  const auto* from = reinterpret_cast<const std::byte*>(of->base);
+  return {of, {from, from + of->bytes}, of->defined};
 }
 
 void MemoryCopy::put_back() const {

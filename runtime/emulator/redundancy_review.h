@@ -32,6 +32,8 @@ class MemoryCopy {
  public:
   /// Returns false, with an empty copy, if the allocations are too large for a review.
   bool take(Memory& memory, const std::set<uint64_t>& addresses);
+  /// Returns what the same allocations hold now.
+  MemoryCopy now() const;
   void put_back() const;
 
  private:
@@ -40,6 +42,8 @@ class MemoryCopy {
     std::vector<std::byte> bytes;
     std::vector<uint8_t> defined;
   };
+  static Piece piece_of(Allocation* of);
+
   std::vector<Piece> pieces_;
 };
 
