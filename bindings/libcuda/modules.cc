@@ -177,7 +177,7 @@ bool function_attribute(const FunctionState& function, int attribute, int& value
                                          : info.max_block[0] != 0 ? std::min(most, kThreadsMax)
                                                                   : kThreadsMax),
                         static_cast<int>(info.static_shared_bytes),
-                        0,
+                        static_cast<int>(info.constant_bytes),
                         std::max(info.local_bytes, 0),
                         std::max(info.registers, 0),
                         sm,

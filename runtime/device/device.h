@@ -82,8 +82,10 @@ struct EntryInfo {
                              ///< together.
   bool may_wait_for_host = false;  ///< Reads memory that the host may change during the launch. Set
                                    ///< by the emulator only.
-  /// Resource use of the compiled code as the driver reports it; -1 if unknown.
+  /// Resource use of the compiled code as the driver reports it; -1 if unknown. The emulator knows
+  /// the local memory that PTX declares.
   int registers = -1, local_bytes = -1;
+  uint32_t constant_bytes = 0;  ///< Constant variables of its module. Set by the emulator only.
 };
 
 struct Profile;       // profile.h

@@ -26,6 +26,12 @@ EntryInfo entry_of(const Program& program, const Code& code) {
   EntryInfo info;
   info.name = code.name;
   info.static_shared_bytes = code.static_shared;
+  info.local_bytes = static_cast<int>(code.local_bytes);
+  for (const ptx::Variable& variable : program.module.variables) {
+    if (variable.space == ptx::Space::Const) {
+      info.constant_bytes += static_cast<uint32_t>(variable.bytes);
+    }
+  }
   for (size_t i = 0; i < code.source->params.size(); ++i) {
     const ptx::Variable& param = code.source->params[i];
     const bool pointer = param.bytes == 8 && (param.ptr || param.type == ptx::Type::U64 ||

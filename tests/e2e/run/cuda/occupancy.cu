@@ -11,6 +11,13 @@ __global__ void reverse(float* x, int n) {
 
 __global__ void __launch_bounds__(128) small(float* x) { x[threadIdx.x] = 1; }
 
+__constant__ float weights[64];
+__global__ void chosen(float* x, int which) {
+  float kept[32];
+  for (int i = 0; i < 32; ++i) kept[i] = weights[i] * x[i];
+  x[threadIdx.x] = kept[which];
+}
+
 int main() {
   int grid = 0, block = 0, blocks = 0;
   CHECK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, reverse, 0, 0));
@@ -19,7 +26,9 @@ int main() {
   EXPECT(blocks == 8);
   cudaFuncAttributes about;
   CHECK(cudaFuncGetAttributes(&about, small));
-  EXPECT(about.maxThreadsPerBlock == 128 && about.ptxVersion == 80);
+  EXPECT(about.maxThreadsPerBlock == 128 && about.ptxVersion == 80 && about.localSizeBytes == 0);
+  CHECK(cudaFuncGetAttributes(&about, chosen));
+  EXPECT(about.localSizeBytes == 32 * sizeof(float) && about.constSizeBytes == 64 * sizeof(float));
   const int n = 15000;
   float* x;
   CHECK(cudaMalloc(&x, n * sizeof(float)));
