@@ -42,6 +42,19 @@ TEST(Findings, BlocksThatSetOneFlagAtOnceAreNoRace) {
   }
 }
 
+TEST(Findings, NameTheOtherBlockOfARaceByItsIndex) {
+  TestKernel kernel(entry("mov.u32 %r4, %ctaid.x; mov.u32 %r5, %ctaid.y; mad.lo.u32 %r4, %r5, 3, "
+                          "%r4; setp.lt.u32 %p1, %r4, 4; @%p1 ret; st.global.u32 [%rd1], %r4;"),
+                    80, 1);
+  kernel.config().grid = {3, 2, 1};
+  kernel.config().block = {1, 1, 1};
+  kernel.arg(kernel.buffer(std::vector<uint32_t>(64), "data"));
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_NE(report.findings[0].message.find("which block (1,1,0) writes"), std::string::npos)
+      << report.findings[0].message;
+}
+
 TEST(Findings, WhatTheHostForgetsCountsAsUnwrittenAgain) {
   TestKernel kernel(entry("ld.global.u32 %r6, [%rd1]; st.global.u32 [%rd1+4], %r6;"));
   kernel.config().block = {1, 1, 1};

@@ -27,13 +27,14 @@ std::string frame_text(const RunFrame& frame) {
   return frame.function.empty() ? place : fmt::format("{} ({})", place, frame.function);
 }
 
-/// Returns "  launched at  a.c:19 (main)", with the callers in the lines below.
-std::string stack_text(std::string_view label, const std::vector<RunFrame>& stack) {
+/// Returns "  launched at  a.c:19 (main)" and `behind_first`, with the callers in the lines below.
+std::string stack_text(std::string_view label, const std::vector<RunFrame>& stack,
+                       std::string_view behind_first = "") {
   constexpr std::string_view kIndent = "                ";
   std::string text;
   for (size_t i = 0; i < stack.size() && i < kFramesShown; ++i) {
     text += i == 0 ? fmt::format("  {:14}", label) : std::string(kIndent);
-    text += frame_text(stack[i]) + "\n";
+    text += fmt::format("{}{}\n", frame_text(stack[i]), i == 0 ? behind_first : "");
   }
   if (stack.size() > kFramesShown) {
     text += fmt::format("{}and {} more\n", kIndent, stack.size() - kFramesShown);
@@ -165,6 +166,7 @@ std::vector<RunFinding> fold(std::vector<RunFinding> findings) {
 std::string text_of(const RunFinding& finding) {
   std::string text =
       fmt::format("{}[{}]: {}\n", name_of(finding.severity), finding.kind, finding.message);
+  const std::string times = finding.count > 1 ? fmt::format(", {} times", finding.count) : "";
   if (!finding.kernel.empty()) {
     const std::string place = place_text(finding.file, finding.line, finding.ptx_line);
     text +=
@@ -176,7 +178,7 @@ std::string text_of(const RunFinding& finding) {
       text += fmt::format(", thread {} of block {}", index_text(finding.thread),
                           index_text(finding.block));
     }
-    text += finding.count > 1 ? fmt::format(", {} times\n", finding.count) : "\n";
+    text += times + "\n";
     if (!finding.instruction.empty()) {
       text += fmt::format("  {:14}{}\n", "instruction", finding.instruction);
     }
@@ -185,7 +187,7 @@ std::string text_of(const RunFinding& finding) {
     text += stack_text("launched at", finding.host.stack);
     if (finding.other && !is_of_launch) text += other_text(finding);
   } else {
-    text += stack_text("at", finding.host.stack);
+    text += stack_text("at", finding.host.stack, times);
     if (finding.other) text += other_text(finding);
   }
   if (finding.allocation) {

@@ -46,6 +46,18 @@ TEST(RunRecord, TextNamesKernelLaunchAndAllocation) {
             "  allocated at  a.c:19 (main)\n");
 }
 
+TEST(RunRecord, TextOfACallOfTheProgramSaysHowOften) {
+  RunFinding leak;
+  leak.kind = "Leak";
+  leak.message = "array 1 of 40960 bytes is never freed";
+  leak.host.stack = {{"main", "a.c", 26}, {"start", "a.c", 40}};
+  leak.count = 2;
+  EXPECT_EQ(text_of(leak),
+            "error[Leak]: array 1 of 40960 bytes is never freed\n"
+            "  at            a.c:26 (main), 2 times\n"
+            "                a.c:40 (start)\n");
+}
+
 TEST(RunRecord, SummaryCountsFindingsKernelsAndLaunches) {
   RunFinding note = outside();
   note.severity = RunSeverity::Note;

@@ -18,6 +18,11 @@ GlobalRace kind_of(const Step& step, bool narrow, bool read_only, bool same_bloc
   if (!same_block) return GlobalRace::BetweenBlocks;
   return same_line ? GlobalRace::InOneLine : GlobalRace::InBlock;
 }
+/// Returns "block (3,0,0)".
+std::string block_text(const Dim3& grid, uint64_t linear) {
+  return fmt::format("block ({},{},{})", linear % grid.x, linear / grid.x % grid.y,
+                     linear / grid.x / grid.y);
+}
 }  // namespace
 
 void GlobalRaces::report_in_warp(Warp& warp, const Step& step, Access access, const Found& found,
@@ -57,7 +62,7 @@ void GlobalRaces::report_race(Warp& warp, const Step& step, Access access, const
   const bool same_warp = same_block && other.warp == warp.index;
   const std::string who = same_warp    ? "the same warp"
                           : same_block ? "another warp of the block"
-                                       : fmt::format("block {} (in order)", other.block);
+                                       : block_text(warp.launch->inputs.config->grid, other.block);
   const ptx::Instruction* flag = instruction_at(program, found.flag_site);
   report_check(
       warp, step,
