@@ -52,6 +52,37 @@ def kernels():
             maxima = above
         tl.store(out + head + row[:, None] * D + depth[None, :], (total / sums[:, None]).to(tl.float16))
 
+    @triton.jit
+    def vector_add(x, y, out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
+
+    @triton.jit
+    def gelu(x, out, n, BLOCK: tl.constexpr):
+        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+        value = tl.load(x + at, mask=at < n)
+        tl.store(out + at, 0.5 * value * (1 + tl.math.erf(value * 0.7071067811865476)), mask=at < n)
+
+    @triton.jit
+    def softmax(x, out, width, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        row = tl.load(x + tl.program_id(0) * width + at, mask=at < width, other=-float("inf"))
+        weights = tl.exp(row - tl.max(row, axis=0))
+        tl.store(out + tl.program_id(0) * width + at, weights / tl.sum(weights, axis=0), mask=at < width)
+
+    @triton.jit
+    def layer_norm(x, weight, bias, out, width, eps, BLOCK: tl.constexpr):
+        at = tl.arange(0, BLOCK)
+        row = tl.load(x + tl.program_id(0) * width + at, mask=at < width, other=0.0)
+        centred = tl.where(at < width, row - tl.sum(row, axis=0) / width, 0.0)
+        scale = 1 / tl.sqrt(tl.sum(centred * centred, axis=0) / width + eps)
+        made = centred * scale * tl.load(weight + at, mask=at < width) + tl.load(bias + at, mask=at < width)
+        tl.store(out + tl.program_id(0) * width + at, made, mask=at < width)
+
+    n, rows, width = 1 << 20, 1024, 1000
+    x, y, sums, curve = (torch.randn(n).to(device) for _ in range(4))
+    table, weight, bias = torch.randn(rows, width).to(device), torch.randn(width).to(device), torch.randn(width).to(device)
+    shares, normal = torch.empty_like(table), torch.empty_like(table)
     side, length, columns, heads = 256, 256, 64, 2
     a, b = (torch.randn(side, side, dtype=torch.float16).to(device) for _ in range(2))
     c = torch.empty_like(a)
@@ -61,12 +92,19 @@ def kernels():
     def error(made, expected):
         return (made.cpu().float() - expected).abs().max().item()
 
+    functional = torch.nn.functional
     return {
+        "vector add 2^20": (lambda: vector_add[(n // 1024,)](x, y, sums, n, BLOCK=1024), lambda: error(sums, (x + y).cpu())),
+        "gelu 2^20": (lambda: gelu[(n // 1024,)](x, curve, n, BLOCK=1024), lambda: error(curve, functional.gelu(x.cpu()))),
+        "softmax 1024 x 1000": (lambda: softmax[(rows,)](table, shares, width, BLOCK=1024), lambda: error(shares, table.cpu().softmax(1))),
+        "layer norm 1024 x 1000": (
+            lambda: layer_norm[(rows,)](table, weight, bias, normal, width, 1e-5, BLOCK=1024),
+            lambda: error(normal, functional.layer_norm(table.cpu(), (width,), weight.cpu(), bias.cpu()))),
         "matmul 256^3": (lambda: matmul[(side // 64, side // 64)](a, b, c, side, M=64, N=64, K=32, num_warps=4),
                          lambda: error(c, a.cpu().float() @ b.cpu().float())),
         "attention 2 x 256 x 64": (
             lambda: attention[(length // 64, heads)](q, k, v, out, columns ** -0.5 * 1.44269504, length, D=columns, M=64, N=32, num_warps=4),
-            lambda: error(out, torch.nn.functional.scaled_dot_product_attention(*(one.cpu().float() for one in (q, k, v))))),
+            lambda: error(out, functional.scaled_dot_product_attention(*(one.cpu().float() for one in (q, k, v))))),
     }
 
 
