@@ -9,6 +9,7 @@
 #include "daemon/case/arena_view.h"
 #include "daemon/case/case_policy.h"
 #include "daemon/case/case_work.h"
+#include "daemon/comparison/class_differences.h"
 #include "daemon/comparison/compare_flushed.h"
 #include "daemon/comparison/expected_words.h"
 #include "daemon/comparison/review_findings.h"
@@ -105,7 +106,7 @@ class OutputComparer {
     if (!verdict.failures.empty()) accept_flushed(compared, verdict);
     if (comparison.policy.tolerance.automatic) {
       note_exceeding(compared, verdict);
-      note_other_class(comparison, verdict);
+      note_class_differences(request_, comparison, verdict, values_);
       note_scale(comparison);
       if (verdict.failures.empty()) note_cut_bits(comparison);
     }
@@ -266,36 +267,8 @@ class OutputComparer {
     }
   }
 
-  void note_other_class(const Comparison& comparison, const Verdict& verdict) {
-    const TensorView &output = comparison.output, &reference = comparison.reference;
-    const bool differs = std::ranges::any_of(verdict.failures, [](const auto& failure) {
-      return failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected;
-    });
-    if (!differs || output.shape != reference.shape || !is_float(output.dtype)) return;
-    std::vector<ExceedingElement> found;
-    bool all_differ_by_class = true;
-    const auto count = static_cast<size_t>(element_count(output.shape));
-    for (size_t i = 0; i < count; ++i) {
-      const double computed = element(output, i), expected = element(reference, i);
-      const bool is_number = std::isfinite(computed), is_expected = std::isfinite(expected);
-      if (is_number && is_expected) continue;
-      if (computed == expected || (std::isnan(computed) && std::isnan(expected))) continue;
-      ++values_.in_other_class;
-      all_differ_by_class = all_differ_by_class && !is_number && !is_expected &&
-                            found.size() < static_cast<size_t>(kDiagnosedElementsMax);
-      if (!all_differ_by_class) continue;
-      found.push_back({.output = comparison.output_name,
-                       .index = i,
-                       .computed = computed,
-                       .reference = expected});
-    }
-    if (!all_differ_by_class) return;
-    values_.exceeding.other_class.insert(values_.exceeding.other_class.end(), found.begin(),
-                                         found.end());
-  }
-
   void note_integers(const Comparison& comparison) {
-    constexpr double kExactSum = 0x1p53, kTiny = 0x1p-116;
+    constexpr double kExactSum = 0x1p53;
     if (comparison.output.dtype == DType::Bool) return;
     IntegerDifferences differences;
     double sum = 0, apart = 0, largest = 0;
@@ -311,11 +284,9 @@ class OutputComparer {
     }
     differences.keeps_sum = sum == 0 && apart < kExactSum;
     differences.are_far = largest > 1 && !differences.keeps_sum;
-    const double magnitude = comparison.policy.input_abs_max;
-    const bool tiny = magnitude > 0 && magnitude <= kTiny;
     if (differences.elements == 0) return;
     if (!is_strict(request_) && are_close_choices(comparison)) differences = {};
-    if (differences.are_far && !tiny) return;
+    if (differences.are_far && !has_tiny_inputs(comparison)) return;
     differences.apart = static_cast<uint64_t>(apart);
     values_.exceeding.integers[comparison.output_name] = differences;
   }

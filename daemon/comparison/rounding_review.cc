@@ -11,6 +11,7 @@
 #include "daemon/comparison/fused_products.h"
 #include "daemon/comparison/review_findings.h"
 #include "daemon/comparison/sensitivity.h"
+#include "daemon/comparison/sums_of_case.h"
 #include "daemon/execution/exact_runs.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/schedule/slot_pool.h"
@@ -42,6 +43,8 @@ constexpr ptrdiff_t kMovedByConstantsMost = 16;
 constexpr double kSaturatedUlps = 128;
 /// Functions are approximated by polynomials whose own error is below a unit in the last place.
 constexpr double kFunctionUlps = 2;
+/// What a sum in float64 loses with each of its terms to underflow, in smallest subnormal numbers.
+constexpr double kLostPerTerm = 2;
 /// The emulator is a hundred times as fast with rounding as without.
 constexpr uint64_t kInstructionsMax = 60'000'000;
 /// The limit on elements of all tensors: each has values without rounding for every draw.
@@ -56,35 +59,6 @@ enum class Standing : uint8_t {
   Formula,
   Inaccurate
 };
-
-DType dtype_of(const CasePlan& plan, const std::string& output) {
-  const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
-  return found == plan.outputs.end() ? plan.dtype : found->dtype;
-}
-
-/// Returns the number of terms that one element may be a sum of: as declared, otherwise as the
-/// shapes permit.
-double summed_terms(const CaseRequest& request, const std::string& output) {
-  const CasePlan& plan = request.plan;
-  if (request.op.accumulate) {
-    const auto length = request.op.accumulate->evaluate(scope_of(request.op, plan));
-    if (length) return static_cast<double>(std::max<int64_t>(*length, 1));
-  }
-  std::vector<Shape> inputs;
-  for (const CaseTensor& input : plan.inputs) inputs.push_back(input.shape);
-  const auto found = std::ranges::find(plan.outputs, output, &CaseTensor::name);
-  return terms_of(inputs, found == plan.outputs.end() ? Shape{} : found->shape);
-}
-
-/// Returns the last place of float32 relative to that of the inputs: constants are stored in
-/// float32 or better.
-double constants_share(const CasePlan& plan) {
-  double unit = 0;
-  for (const CaseTensor& input : plan.inputs) {
-    if (is_float(input.dtype)) unit = std::max(unit, format_of(input.dtype).unit);
-  }
-  return unit > 0 ? std::min(1.0, format_of(DType::Float32).unit / unit) : 1;
-}
 
 bool is_same_class(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::isinf(a) && a == b;
@@ -125,7 +99,9 @@ class RoundingReview {
   Status run_exactly_once();
   bool has_classes_of_reference() const;
   void begin(Doubt& doubt) const;
+  bool is_underflow(const Doubt& doubt, double formula, double lost) const;
   void judge(Doubt& doubt, double moved) const;
+  static bool is_pole(const Doubt& doubt, double moved);
   Status move_constants();
   Status draw_while_in_doubt(Sensitivity& sensitivity);
   void close();
@@ -145,25 +121,59 @@ class RoundingReview {
 void RoundingReview::begin(Doubt& doubt) const {
   const ExceedingElement& at = *doubt.at;
   const auto value = exactly_.values.find(at.output), bound = exactly_.underflow.find(at.output);
-  doubt.conditioning = {dtype_of(request_.plan, at.output), summed_terms(request_, at.output),
-                        constants_share_ < 1};
+  doubt.conditioning = {dtype_of_output(request_.plan, at.output),
+                        summed_terms(request_, at.output), constants_share_ < 1};
   doubt.exact =
       value == exactly_.values.end() ? at.computed : element(view_of(value->second), at.index);
-  if (bound != exactly_.underflow.end()) doubt.lost = element(view_of(bound->second), at.index);
-  const bool little = may_be_underflow(at, doubt.conditioning.format());
-  if (!std::isfinite(doubt.lost) || !little) doubt.lost = 0;
+  const double lost =
+      bound == exactly_.underflow.end() ? 0 : element(view_of(bound->second), at.index);
+  if (std::isfinite(lost) && may_be_underflow(at, doubt.conditioning.format())) doubt.lost = lost;
   const double formula = std::fabs(doubt.exact - at.reference);
   if (std::fabs(at.computed - at.reference) <= at.tolerance) {
     doubt.standing = Standing::Fused;
-  } else if (little && formula <= at.tolerance &&
-             std::fabs(at.computed - doubt.exact) <= at.tolerance + doubt.lost) {
+  } else if (is_underflow(doubt, formula, lost)) {
     doubt.standing = Standing::Underflow;
+  } else if (std::isinf(doubt.exact)) {
+    doubt.standing = Standing::Inaccurate;
   } else if (!(formula <=
                at.tolerance + kOtherFormula * (std::fabs(at.reference) + at.magnitude))) {
     doubt.standing = Standing::Formula;
   } else {
     doubt.standing = Standing::Inaccurate;
   }
+}
+
+/// Returns whether results that lost `lost` of the exact value to underflow explain what was
+/// computed. `formula`: how far the exact value is from the reference. Where all inputs are tiny, a
+/// length or a determinant may have become 0, and what is divided by it anything; so may what
+/// depends on a comparison with it.
+bool RoundingReview::is_underflow(const Doubt& doubt, double formula, double lost) const {
+  const ExceedingElement& at = *doubt.at;
+  const bool is_tiny = exceeding_.has_tiny_inputs;
+  if (is_tiny && exactly_.lost_comparison) return true;
+  // Runs without rounding are exact down to the smallest float64 alone.
+  const FloatFormat& format = doubt.conditioning.format();
+  if (&format == &format_of(DType::Float64) &&
+      std::fabs(at.computed - at.reference) <=
+          kLostPerTerm * doubt.conditioning.terms() * format.min_subnormal) {
+    return true;
+  }
+  if (!(formula <= at.tolerance)) return false;
+  const double error = std::fabs(at.computed - doubt.exact);
+  // Finite inputs whose exact result is finite give NaN and infinity for no other reason.
+  if (is_tiny && !(std::isfinite(at.computed) && std::isfinite(lost))) return true;
+  if (is_tiny) return error <= at.tolerance + lost;
+  return may_be_underflow(at, doubt.conditioning.format()) && error <= at.tolerance + doubt.lost;
+}
+
+/// Returns whether the last place of the inputs decides if the element is a number or an infinity,
+/// as of the inverse of a matrix that is nearly or exactly singular. There the reference may be
+/// either, too.
+bool RoundingReview::is_pole(const Doubt& doubt, double moved) {
+  const ExceedingElement& at = *doubt.at;
+  if (std::isinf(doubt.exact)) return std::isinf(moved);
+  return std::fabs(doubt.exact - at.reference) <= at.tolerance && doubt.exact != 0 &&
+         moved >= std::fabs(doubt.exact);
 }
 
 /// Decides one element. `moved` is how much the exact value moves with the last place of the
@@ -181,6 +191,10 @@ void RoundingReview::judge(Doubt& doubt, double moved) const {
   const double error = std::fabs(at.computed - doubt.exact);
   doubt.hopeless = !may_be_explained(error, arithmetic);
   doubt.nearly = is_nearly_explained(error, arithmetic);
+  if (std::isinf(doubt.exact) || std::isinf(at.reference) || std::isinf(at.computed)) {
+    doubt.standing = is_pole(doubt, moved) ? Standing::Conditioning : Standing::Inaccurate;
+    return;
+  }
   const double apart = std::fabs(doubt.exact - at.reference);
   const bool customary =
       !at.declared && std::fabs(at.computed - at.reference) <= at.customary &&
@@ -201,10 +215,12 @@ Status RoundingReview::run_exactly_once() {
   if (was_fused_) {
     GPUEMU_TRY(undo_fusing(request_, slot_, exactly_.computed, exceeding_.elements));
   }
-  for (const ExceedingElement& at : exceeding_.elements) {
-    Doubt doubt{.at = &at};
-    begin(doubt);
-    doubts_.push_back(doubt);
+  for (const auto* list : {&exceeding_.elements, &exceeding_.one_number}) {
+    for (const ExceedingElement& at : *list) {
+      Doubt doubt{.at = &at};
+      begin(doubt);
+      doubts_.push_back(doubt);
+    }
   }
   return ok_status();
 }
@@ -286,7 +302,7 @@ void RoundingReview::note_narrow_steps() const {
   if (found == doubts_.end()) return;
   const auto module = ptx::parse(request_.prepared.ptx, request_.prepared.name);
   const std::string step =
-      module ? narrow_step(*module, dtype_of(request_.plan, found->at->output)) : "";
+      module ? narrow_step(*module, dtype_of_output(request_.plan, found->at->output)) : "";
   if (!step.empty()) {
     report_.remarks.insert(fmt::format("{}, which explains larger errors than its bound", step));
   }
@@ -369,7 +385,10 @@ bool is_too_large(const CaseWork& work) {
 void judge_by_custom(CaseWork& work) {
   const Exceeding& exceeding = work.values.exceeding;
   const CaseRequest& request = work.request;
-  if (!exceeding.integers.empty() || !exceeding.other_class.empty()) return;
+  if (!exceeding.integers.empty() || !exceeding.other_class.empty() ||
+      !exceeding.one_number.empty()) {
+    return;
+  }
   if (is_strict(request)) return explain_strictness(exceeding, work.report);
   std::vector<const ExceedingElement*> warned;
   for (const ExceedingElement& at : exceeding.elements) {
@@ -397,8 +416,10 @@ Result<bool> are_close_roundings(const CaseWork& work, Slot& slot, bool was_fuse
   if (others == 0) return true;
   if (is_strict(work.request)) return false;
   if (was_fused && !has_far(work)) return are_fused_roundings(work, slot);
-  return others <= GPUEMU_TRY(has_far(work) ? underflown_roundings(work.request, slot)
-                                            : close_roundings(work.request, slot));
+  const bool is_far = has_far(work);
+  if (!is_far && others <= GPUEMU_TRY(close_roundings(work.request, slot))) return true;
+  const bool may_be_underflown = is_far || work.values.exceeding.has_tiny_inputs;
+  return may_be_underflown && others <= GPUEMU_TRY(underflown_roundings(work.request, slot));
 }
 
 /// Reviews on `slot`. If a further run fails, that says nothing about the first.
@@ -406,7 +427,8 @@ Status review_on(CaseWork& work, Slot& slot, bool was_fused) {
   const auto close = are_close_roundings(work, slot, was_fused);
   if (!close && close.error().code != ErrorCode::Cancelled) return close.error();
   if (!close || !*close) return ok_status();
-  if (work.values.exceeding.elements.empty() && work.values.exceeding.other_class.empty()) {
+  const Exceeding& exceeding = work.values.exceeding;
+  if (exceeding.elements.empty() && exceeding.other_class.empty() && exceeding.one_number.empty()) {
     work.report.notes.insert(has_far(work) ? CaseNote::Underflow : CaseNote::ErrorScale);
     excuse({}, work.report);
     return ok_status();
@@ -425,7 +447,8 @@ bool needs_rounding_review(const CaseWork& work) {
   return std::ranges::all_of(work.report.result.failures, [&](const auto& failure) {
     if (failure.kind == FindingKind::NaNDetected || failure.kind == FindingKind::InfDetected) {
       return !is_strict(work.request) && has_policy_by_default(work.request, failure.output) &&
-             exceeding.has_other_class_of(failure.output);
+             (exceeding.has_other_class_of(failure.output) ||
+              exceeding.has_one_number_of(failure.output));
     }
     return failure.kind == FindingKind::ToleranceExceeded &&
            (exceeding.integers.contains(failure.output) ||
@@ -440,8 +463,8 @@ Result<Next> review_rounding(CaseWork& work) {
   const CaseRequest& request = work.request;
   const Exceeding& exceeding = work.values.exceeding;
   const bool bounded = std::ranges::any_of(exceeding.elements, [&](const ExceedingElement& at) {
-    return is_bounded(request, at) &&
-           !may_be_underflow(at, format_of(dtype_of(request.plan, at.output)));
+    return is_bounded(request, at) && !exceeding.has_tiny_inputs &&
+           !may_be_underflow(at, format_of(dtype_of_output(request.plan, at.output)));
   });
   if (bounded) {
     if (is_strict(request)) explain_strictness(exceeding, work.report);

@@ -80,6 +80,7 @@ Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
   runs.keep_computed(made.computed);
   made.values = GPUEMU_TRY(runs.run(
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}}));
+  made.lost_comparison = runs.lost_comparisons() > 0;
   return made;
 }
 

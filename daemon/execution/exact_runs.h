@@ -52,6 +52,8 @@ Result<NamedTensors> moves_by_fusing(const CaseRequest& request, Slot& slot);
 struct ExactRun {
   NamedTensors values, underflow;  ///< Both float64.
   NamedTensors computed;           ///< The outputs of the slot with rounding.
+  /// A comparison is decided differently because of underflow, so any value may depend on it.
+  bool lost_comparison = false;
 };
 Result<ExactRun> run_for_underflow(const CaseRequest& request, Slot& slot,
                                    const NamedTensors& inputs);

@@ -169,17 +169,28 @@ extern "C" __global__ void l2norm(const float* x, float* y, int cols) {
 }
 
 // One thread per row.
-extern "C" __global__ void welford(const float* x, float* means, float* variances, int rows, int cols) {
+template <typename T>
+__device__ void update_by_row(const T* x, T* means, T* variances, int rows, int cols, int less) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
-  float mean = 0.0f, square = 0.0f;
+  T mean = 0, square = 0;
   for (int i = 0; i < cols; ++i) {
-    const float v = x[row * cols + i], apart = v - mean;
+    const T v = x[row * cols + i], apart = v - mean;
     mean += apart / (i + 1);
     square += apart * (v - mean);
   }
   means[row] = mean;
-  variances[row] = square / cols;
+  variances[row] = square / (cols - less);
+}
+extern "C" __global__ void welford(const float* x, float* means, float* variances, int rows, int cols) {
+  update_by_row(x, means, variances, rows, cols, 0);
+}
+// Each step of a mean of subnormal numbers rounds to a multiple of the smallest.
+extern "C" __global__ void welford_wide(const double* x, double* means, double* variances, int rows, int cols) {
+  update_by_row(x, means, variances, rows, cols, 0);
+}
+extern "C" __global__ void welford_wide_divisor(const double* x, double* means, double* variances, int rows, int cols) {
+  update_by_row(x, means, variances, rows, cols, cols > 1);
 }
 extern "C" __global__ void variance_one_pass(const float* x, float* means, float* variances, int rows, int cols) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
