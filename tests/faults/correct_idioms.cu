@@ -453,3 +453,29 @@ extern "C" __global__ void search_below_a_bound(const int* x, int* bound, volati
   }
   y[blockIdx.x] = at < 0 || hint[(blockIdx.x + 1) % 4] > 9;
 }
+
+// Each place is taken once. Whoever comes later learns nothing by that, and reads hints as they are.
+// run: places_taken_once grid=4 block=32 args=zero:taken:256,zero:hint:16,zero:y:16
+extern "C" __global__ void places_taken_once(int* taken, volatile int* hint, int* y) {
+  if (threadIdx.x != 0) return;
+  int seen = 0;
+  for (int place = 0; place < 64; ++place) {
+    hint[blockIdx.x] = place;
+    if (atomicCAS(&taken[place], 0, 1) == 0) ++seen;
+    seen += hint[(blockIdx.x + 1) % 4] > 99;
+  }
+  y[blockIdx.x] = seen < 0;
+}
+
+// A block computes and asks in passing whether it shall stop, which tells it nothing of other hints.
+// run: computes_until_stopped grid=4 block=32 args=zero:stop:4,zero:hint:16,zero:y:16
+extern "C" __global__ void computes_until_stopped(int* stop, volatile int* hint, int* y) {
+  if (threadIdx.x != 0) return;
+  hint[blockIdx.x] = 1;
+  unsigned number = blockIdx.x;
+  int rounds = 0;
+  while (*static_cast<volatile int*>(stop) == 0 && ++rounds < 500) number = number * 747796405u + 1;
+  hint[blockIdx.x] = 2;
+  *static_cast<volatile int*>(stop) = 1;
+  y[blockIdx.x] = number + (hint[(blockIdx.x + 1) % 4] > 9);
+}

@@ -185,30 +185,6 @@ bool GlobalRaces::conflicts(Warp&, uint64_t cell, uint32_t bits, uint32_t own) c
   return other >= first_ && other != own && (bytes_in(cell) & bits) != 0;
 }
 
-void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* address, Access access,
-                             uint32_t lanes) {
-  if (flags_ == nullptr) return;
-  const MemoryOperands& operands = *step.memory();
-  const Block& block = *warp.block;
-  const uint64_t self = block.position.linear;
-  FlagOrder::Write write;
-  if (access != Access::Load) {
-    write = {.block = self,
-             .warp = warp.index,
-             .epoch = block.shared.epoch,
-             .segment = segment_of(warp),
-             .site = step.cache(),
-             .is_store = access == Access::Store};
-  }
-  for (uint32_t left = lanes; left != 0; left &= left - 1) {
-    const uint64_t first = address[std::countr_zero(left)], end = first + operands.bytes;
-    for (uint64_t at = first & ~uint64_t{3}; at < end; at += 4) {
-      if (operands.is_awaited) flags_->awaited(at, self);
-      if (write.segment != 0) flags_->wrote(at, write);
-    }
-  }
-}
-
 std::optional<GlobalRaces::Seen> GlobalRaces::unfenced_store(Warp& warp, const Touch& touch,
                                                              const RaceCells& cells,
                                                              uint32_t& flag_site) {

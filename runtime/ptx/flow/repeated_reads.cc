@@ -14,11 +14,35 @@ namespace {
 
 /// Loops that wait are short. Longer ones compute something with what they read.
 constexpr size_t kLoopBlocksMax = 16;
-/// Counters of a function that are looked at. A kernel that looks for the last block has few.
+/// Counters and locks of a function that are looked at. A kernel that looks for the last block has
+/// few.
 constexpr size_t kCountersMax = 64;
 /// Steps from one register of an address to the next that are looked through: additions of numbers,
 /// in which compilers split it, and changes of its space.
 constexpr int kAddressStepsMax = 8;
+
+bool moves_number(const Instruction& in) {
+  return in.opcode == Opcode::Mov && in.operands.size() == 2 &&
+         in.operands[1].kind == Operand::Kind::Integer;
+}
+bool is_result(const Instruction& in, uint32_t reg) {
+  bool found = false;
+  if (in.has_result() && !in.operands.empty()) {
+    each_register(in.operands[0], [&](uint32_t each) { found = found || each == reg; });
+  }
+  for (const Operand& result : in.call_results) {
+    each_register(result, [&](uint32_t each) { found = found || each == reg; });
+  }
+  return found;
+}
+/// Returns whether the operand is a number, or a register that only gets numbers.
+bool is_number(const Function& function, const Operand& operand) {
+  if (operand.kind == Operand::Kind::Integer) return true;
+  return operand.kind == Operand::Kind::Register &&
+         std::ranges::all_of(function.body, [&](const Instruction& in) {
+           return !is_result(in, operand.reg) || moves_number(in);
+         });
+}
 
 bool has_text(const Instruction& in, std::string_view modifier) {
   return std::ranges::find(in.modifiers, modifier) != in.modifiers.end();
@@ -63,6 +87,12 @@ bool tells_the_last(const Function& function, const Instruction& counter) {
   });
 }
 
+/// Returns whether it is an atom.cas of two numbers, such as one that takes a lock.
+bool takes_a_lock(const Function& function, const Instruction& in) {
+  return in.opcode == Opcode::Atom && in.operands.size() == 4 && in.has(Modifier::Cas) &&
+         is_number(function, in.operands[2]) && is_number(function, in.operands[3]);
+}
+
 /// Returns the blocks on the ways from `head` to `tail` through blocks behind `head`, which the
 /// edge from `tail` back to `head` makes a loop; empty if there is no such way or there are too
 /// many. The loop may be entered in the middle.
@@ -100,16 +130,6 @@ class Loop {
     for (const uint32_t block : blocks_) {
       for (uint32_t i = flow_.blocks[block].begin; i < flow_.blocks[block].end; ++i) visit(i);
     }
-  }
-  static bool is_result(const Instruction& in, uint32_t reg) {
-    bool found = false;
-    if (in.has_result() && !in.operands.empty()) {
-      each_register(in.operands[0], [&](uint32_t each) { found = found || each == reg; });
-    }
-    for (const Operand& result : in.call_results) {
-      each_register(result, [&](uint32_t each) { found = found || each == reg; });
-    }
-    return found;
   }
   bool contains(uint32_t block) const { return std::ranges::find(blocks_, block) != blocks_.end(); }
   /// Returns whether a block of the loop may be followed by `block`.
@@ -252,10 +272,6 @@ class Loop {
              return !is_result(in, operand.reg) || (moves_number(in) && in.operands[1].bits == 0);
            });
   }
-  static bool moves_number(const Instruction& in) {
-    return in.opcode == Opcode::Mov && in.operands.size() == 2 &&
-           in.operands[1].kind == Operand::Kind::Integer;
-  }
   static void follow(const Instruction& in, std::set<uint32_t>& following) {
     if (!in.has_result() || in.operands.empty()) return;
     bool uses = false;
@@ -294,7 +310,7 @@ void mark_first_round(const Function& function, const ControlFlow& flow, const L
     size_t writers = 0;
     each_register(address, [&](uint32_t reg) {
       writers += static_cast<size_t>(std::ranges::count_if(
-          function.body, [&](const Instruction& in) { return Loop::is_result(in, reg); }));
+          function.body, [&](const Instruction& in) { return is_result(in, reg); }));
     });
     return writers <= 1;
   };
@@ -343,10 +359,9 @@ std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flo
   size_t counters = 0;
   for (size_t i = 0; i < awaited.size() && counters < kCountersMax; ++i) {
     const Instruction& in = function.body[i];
-    const bool counts = in.opcode == Opcode::Atom && in.operands.size() == 3 &&
-                        (has_text(in, "add") || has_text(in, "inc"));
-    if (!counts) continue;
-    awaited[i] = tells_the_last(function, in);
+    if (in.opcode != Opcode::Atom) continue;
+    const bool counts = in.operands.size() == 3 && (has_text(in, "add") || has_text(in, "inc"));
+    awaited[i] = counts ? tells_the_last(function, in) : takes_a_lock(function, in);
     ++counters;
   }
   std::vector<std::vector<uint32_t>> predecessors(flow.blocks.size());

@@ -11,7 +11,8 @@ namespace gpuemu::ptx {
 
 /// Returns for each instruction of the body whether it is an ld or atom that a loop repeats at one
 /// address until its result lets the loop end, or an atom that counts and whose result is compared
-/// for equality with a register, as by the last block of a grid.
+/// for equality with a register, as by the last block of a grid, or an atom.cas of two numbers, as
+/// takes a lock.
 std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flow);
 
 /// Returns for each instruction of the body whether it is an atom.cas.b32, or an ld of 32 bits at
