@@ -8,7 +8,7 @@
 
 #include <fmt/core.h>
 
-#include "runtime/ptx/flow/each_register.h"
+#include "runtime/ptx/flow/operands.h"
 
 namespace gpuemu {
 namespace {

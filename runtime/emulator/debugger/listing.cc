@@ -1,7 +1,7 @@
 #include "runtime/emulator/debugger/listing.h"
 
 #include "runtime/emulator/report/element_names.h"
-#include "runtime/ptx/flow/each_register.h"
+#include "runtime/ptx/flow/operands.h"
 
 namespace gpuemu::emulator {
 namespace {

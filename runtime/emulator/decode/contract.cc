@@ -10,7 +10,7 @@
 
 #include "common/rng/rng.h"
 #include "runtime/ptx/flow/cfg.h"
-#include "runtime/ptx/flow/each_register.h"
+#include "runtime/ptx/flow/operands.h"
 
 namespace gpuemu::emulator {
 namespace {

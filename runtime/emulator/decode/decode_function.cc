@@ -8,6 +8,7 @@
 #include "runtime/emulator/decode/modifiers.h"
 #include "runtime/emulator/steps/steps.h"
 #include "runtime/ptx/flow/repeated_reads.h"
+#include "runtime/ptx/flow/words_of_cas.h"
 
 namespace gpuemu::emulator {
 using ptx::Instruction;

@@ -11,7 +11,7 @@
 
 #include "runtime/emulator/decode/decode.h"
 #include "runtime/emulator/steps/steps.h"
-#include "runtime/ptx/flow/each_register.h"
+#include "runtime/ptx/flow/operands.h"
 
 namespace gpuemu::emulator {
 using ptx::each_register;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/ptx/flow/each_register.h"
+#include "runtime/ptx/flow/operands.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu::emulator {

@@ -15,8 +15,4 @@ namespace gpuemu::ptx {
 /// takes a lock.
 std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flow);
 
-/// Returns for each instruction of the body whether it is an atom.cas.b32, or an ld of 32 bits at
-/// the address of one that compares with what it reads.
-std::vector<bool> words_of_cas(const Function& function);
-
 }  // namespace gpuemu::ptx

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runtime/ptx/flow/words_of_cas.h"
 #include "runtime/ptx/parse.h"
 
 namespace gpuemu::ptx {
@@ -103,6 +104,17 @@ TEST(AwaitedReads, AreNoneInALoopThatComputesAndAsksWhetherToStop) {
   EXPECT_EQ(
       awaited(step + "setp.gt.u32 %p, %y, 99; @%p bra OUT; " + asks + "OUT: st.u32 [%rd+4], %y;"),
       Texts{"ld.volatile.u32"});
+}
+TEST(AwaitedReads, AreThoseOfALoopThatCountsItsTriesOrWaitsLongerEachTime) {
+  const std::string asks = "ld.volatile.u32 %x, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra W; ";
+  EXPECT_EQ(awaited("W: add.u32 %y, %y, 1; " + asks + "st.u32 [%rd+4], %y;"),
+            Texts{"ld.volatile.u32"});
+  EXPECT_EQ(awaited("W: nanosleep.u32 %y; shl.b32 %y, %y, 1; min.u32 %y, %y, 256; " + asks +
+                    "nanosleep.u32 %y;"),
+            Texts{"ld.volatile.u32"});
+  // What it counts depends on data.
+  EXPECT_EQ(awaited(".reg .pred %q; W: @%q add.u32 %y, %y, 1; " + asks + "st.u32 [%rd+4], %y;"),
+            Texts{});
 }
 TEST(AwaitedReads, AreThoseWhoseOtherHalfIsReadAfterTheLoop) {
   EXPECT_EQ(awaited("W: ld.volatile.v2.u32 {%x, %y}, [%rd]; setp.eq.u32 %p, %x, 0; @%p bra W; "

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ranges>
 
-#include "runtime/ptx/flow/each_register.h"
+#include "runtime/ptx/flow/operands.h"
 
 namespace gpuemu::ptx {
 namespace {
