@@ -10,6 +10,7 @@ namespace gpuemu::ptx {
 namespace {
 
 using Params = std::optional<std::vector<uint32_t>>;
+using List = std::vector<uint32_t>;
 
 /// Returns written_params() of an entry whose parameters p, q and n are in %a, %b and %n.
 Params written(const std::string& body) {
@@ -26,35 +27,35 @@ Params written(const std::string& body) {
 }
 
 TEST(WrittenParams, AreThoseOfTheAddressesThatAreWritten) {
-  EXPECT_EQ(written("ld.global.b32 %y, [%a]; st.global.b32 [%b], %y;"), Params({1}));
-  EXPECT_EQ(written("mad.wide.s32 %c, %x, 4, %a; st.global.b32 [%c], %x;"), Params({0}));
-  EXPECT_EQ(written("add.s64 %c, %a, %b; red.global.add.u32 [%c], 1;"), Params({0, 1}));
-  EXPECT_EQ(written("selp.b64 %c, %a, %b, %t; atom.global.add.u32 %y, [%c], 1;"), Params({0, 1}));
+  EXPECT_EQ(written("ld.global.b32 %y, [%a]; st.global.b32 [%b], %y;"), List({1}));
+  EXPECT_EQ(written("mad.wide.s32 %c, %x, 4, %a; st.global.b32 [%c], %x;"), List({0}));
+  EXPECT_EQ(written("add.s64 %c, %a, %b; red.global.add.u32 [%c], 1;"), List({0, 1}));
+  EXPECT_EQ(written("selp.b64 %c, %a, %b, %t; atom.global.add.u32 %y, [%c], 1;"), List({0, 1}));
   EXPECT_EQ(written("mul.wide.u32 %c, %n, 4; add.s64 %c, %b, %c; st.global.b32 [%c], %x;"),
-            Params({1, 2}));
-  EXPECT_EQ(written("ld.global.b32 %y, [%a];"), Params(std::vector<uint32_t>()));
+            List({1, 2}));
+  EXPECT_EQ(written("ld.global.b32 %y, [%a];"), List());
 }
 TEST(WrittenParams, FollowLoopsBackwards) {
   EXPECT_EQ(written("mov.b64 %c, %a; L: st.global.b32 [%c], %x; mov.b64 %c, %d; "
                     "add.s64 %d, %b, 4; @%t bra L;"),
-            Params({0, 1}));
+            List({0, 1}));
 }
 TEST(WrittenParams, FollowHalvesOfAddresses) {
   EXPECT_EQ(written("mov.b64 {%r0, %r1}, %b; shfl.sync.idx.b32 %r2, %r0, 0, 31, -1; "
                     "mov.b64 %c, {%r2, %r1}; st.global.b32 [%c], %x;"),
-            Params({1}));
+            List({1}));
 }
 TEST(WrittenParams, LeaveOutSharedMemory) {
   EXPECT_EQ(written("mov.u32 %y, tile; st.shared.b32 [%y], %x; "
                     "cp.async.cg.shared.global [%y], [%a], 16; st.global.b32 [%b], %x;"),
-            Params({1}));
+            List({1}));
 }
 TEST(WrittenParams, TakeNumbersOf32BitsFromMemoryForOffsets) {
   EXPECT_EQ(written("ld.global.b32 %y, [%a]; mad.wide.s32 %c, %y, 4, %b; st.global.b32 [%c], %x;"),
-            Params({1}));
+            List({1}));
   EXPECT_EQ(written("ld.global.b32 %y, [%a]; cvt.s64.s32 %c, %y; shl.b64 %c, %c, 2; "
                     "add.s64 %c, %c, %b; st.global.b32 [%c], %x;"),
-            Params({1}));
+            List({1}));
 }
 TEST(WrittenParams, AreUnknownWhereAnAddressComesFromElsewhere) {
   for (const char* body :
