@@ -1,5 +1,5 @@
-// Vectors of three and small matrices, one thread each. Squares and products of tiny numbers are 0
-// in float32, and what is divided by them is no number; so is the inverse of a singular matrix.
+// Vectors and boxes, one thread each. Squares and products of tiny numbers are 0 in float32, and
+// what is divided by them is no number.
 #include "blocks.h"
 
 extern "C" __global__ void unit_vectors(const float* x, float* y, int n) {
@@ -19,41 +19,6 @@ extern "C" __global__ void unit_vectors_of_two(const float* x, float* y, int n) 
   y[3 * i] = a * by;
   y[3 * i + 1] = b * by;
   y[3 * i + 2] = c * by;
-}
-
-extern "C" __global__ void angles(const float* x, const float* z, float* y, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  const float *p = x + 3 * i, *q = z + 3 * i;
-  const float a = p[1] * q[2] - p[2] * q[1], b = p[2] * q[0] - p[0] * q[2],
-              c = p[0] * q[1] - p[1] * q[0];
-  y[i] = atan2f(sqrtf(a * a + b * b + c * c), p[0] * q[0] + p[1] * q[1] + p[2] * q[2]);
-}
-extern "C" __global__ void angles_up_to_90(const float* x, const float* z, float* y, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i >= n) return;
-  const float *p = x + 3 * i, *q = z + 3 * i;
-  const float a = p[1] * q[2] - p[2] * q[1], b = p[2] * q[0] - p[0] * q[2],
-              c = p[0] * q[1] - p[1] * q[0];
-  y[i] = atan2f(sqrtf(a * a + b * b + c * c), fabsf(p[0] * q[0] + p[1] * q[1] + p[2] * q[2]));
-}
-
-__device__ void solve_3x3(const float* m, const float* b, float* x, float sign) {
-  const float p = m[4] * m[8] - m[5] * m[7], q = m[5] * m[6] - m[3] * m[8],
-              r = m[3] * m[7] - m[4] * m[6];
-  const float by = 1.0f / (m[0] * p + m[1] * q + m[2] * r);
-  x[0] = by * (b[0] * p + b[1] * (m[2] * m[7] - m[1] * m[8]) + b[2] * (m[1] * m[5] - m[2] * m[4]));
-  x[1] = by * (b[0] * q + b[1] * (m[0] * m[8] - m[2] * m[6]) + b[2] * (m[2] * m[3] - m[0] * m[5]));
-  x[2] = by * (b[0] * r + b[1] * (m[1] * m[6] - m[0] * m[7]) +
-               b[2] * (m[0] * m[4] - sign * m[1] * m[3]));
-}
-extern "C" __global__ void solve(const float* m, const float* b, float* x, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) solve_3x3(m + 9 * i, b + 3 * i, x + 3 * i, 1.0f);
-}
-extern "C" __global__ void solve_other_sign(const float* m, const float* b, float* x, int n) {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) solve_3x3(m + 9 * i, b + 3 * i, x + 3 * i, -1.0f);
 }
 
 // Boxes are left, top, width and height.
