@@ -64,7 +64,7 @@ function(gpuemu_library name)
 endfunction()
 
 # The compiler processes two dozen files at a time, reads their common headers once and instantiates their templates once: the 35 files
-# of cli/commands took 38 s of processor time instead of 206 by the dozen (2026-11-23), but a change to one file recompiles up to two dozen. Meant for a clean
+# of cli/commands took 38 s of processor time by the dozen instead of 206 (2026-11-23), but a change to one file recompiles up to two dozen. Meant for a clean
 # build, not for folders under development, and not for HOT ones, where inlining in loops must not depend on it.
 option(GPUEMU_UNITY "Compile a folder's files together: for cold builds" OFF)
 

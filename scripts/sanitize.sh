@@ -32,10 +32,10 @@ ninja -C build/$preset "${programs[@]}" >build/$preset-build.log 2>&1 || { grep 
 export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
 export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0
 run_tests() { # PROGRAM: prints a line, or what it found
-  local name log
+  local name log found
   name=$(basename "$1"); log=build/$preset/$name.log
   if timeout 1800 "build/$preset/$1" --gtest_brief=1 >"$log" 2>&1; then
-    echo "ok: $name ($(grep -oE '^\[==========\] [0-9]+ tests' "$log" | tail -n 1 | grep -oE '[0-9]+') tests)"
+    echo "ok: $name ($(grep -oE '^\[==========\] [0-9]+ tests?' "$log" | tail -n 1 | grep -oE '[0-9]+ tests?'))"
     return 0
   fi
   found=$(grep -E -A 12 -m 3 'ERROR: |WARNING: ThreadSanitizer|runtime error|Failure' "$log" || tail -n 20 "$log")

@@ -55,9 +55,8 @@ struct Exceeding {
   /// All inputs of floats are so small that their squares are too small for float32. Never with
   /// `strict`.
   bool has_tiny_inputs = false;
-  /// Elements where only one of kernel and reference has a number, and rounding may be why: the
-  /// other has an infinity, as of a division by what cancels, or the kernel has NaN and all inputs
-  /// are tiny. Only for outputs without other differences of that kind.
+  /// Elements where the kernel has NaN or an infinity for a number and all inputs are tiny. Only
+  /// for outputs without other differences of that kind.
   std::vector<ExceedingElement> one_number;
 
   bool empty() const {

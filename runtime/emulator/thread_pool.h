@@ -38,7 +38,8 @@ class ThreadPool {
   uint32_t wanted_ = 0;  ///< Threads of the pool that may still start.
   uint32_t busy_ = 0;
   int beside_ = -1;  ///< The core that the pool's threads were kept off.
-  const cpu_set_t allowed_ = allowed_processors();  ///< By the thread that made the pool.
+  const cpu_set_t allowed_ =
+      allowed_processors();            ///< Processors of the thread that made the pool.
   std::vector<std::jthread> threads_;  ///< Last, so that they end before the members they use are
                                        ///< destroyed.
 };

@@ -323,17 +323,3 @@ extern "C" __global__ void flag_until_too_late(volatile int* data, volatile int*
     *y = *data;  // FAULT
   }
 }
-
-// Threads take a lock in a loop in which they work, as threads of one warp must.
-// run: lock_without_fence grid=4 block=32 args=zero:lock:4,zero:sum:4
-// expect: race_global tensor=sum text=__threadfence()
-extern "C" __global__ void lock_without_fence(int* lock, volatile int* sum) {
-  for (bool done = false; !done;) {
-    if (atomicCAS(lock, 0, 1) != 0) continue;
-    __threadfence();
-    *sum = *sum + 1;  // FAULT
-    WRONG((void)0, __threadfence());
-    atomicExch(lock, 0);
-    done = true;
-  }
-}

@@ -5,21 +5,6 @@
 #include "runtime/emulator/machine/block.h"
 
 namespace gpuemu::emulator {
-namespace {
-
-/// Returns whether it is a compare-and-swap, as of a lock, that finds another value than it wants:
-/// it learns nothing of what the lock guards.
-bool is_refused(Warp& warp, const Step& step, uint32_t lane, uint64_t address) {
-  const auto* const atomic = step.operands.find<AtomicOperands>();
-  if (atomic == nullptr || atomic->reduction.kind != AtomicKind::Cas || atomic->bytes != 4) {
-    return false;
-  }
-  const uint32_t wanted = warp.u32(step.src[1])[lane];
-  return wanted != warp.u32(step.src[2])[lane] &&
-         __atomic_load_n(reinterpret_cast<const uint32_t*>(address), __ATOMIC_RELAXED) != wanted;
-}
-
-}  // namespace
 
 void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* address, Access access,
                              uint32_t lanes) {
@@ -39,9 +24,8 @@ void GlobalRaces::note_flags(Warp& warp, const Step& step, const uint64_t* addre
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const uint64_t first = address[lane], end = first + operands.bytes;
-    const bool is_awaited = operands.is_awaited && !is_refused(warp, step, lane, first);
     for (uint64_t at = first & ~uint64_t{3}; at < end; at += 4) {
-      if (is_awaited) flags_->awaited(at, self);
+      if (operands.is_awaited) flags_->awaited(at, self);
       if (write.segment != 0) flags_->wrote(at, write);
     }
   }

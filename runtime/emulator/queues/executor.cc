@@ -119,6 +119,7 @@ void Queues::step(Lock& lock, Stream& stream) {
     const Status status = run_to_its_end(*work);
     lock.lock();
     executing_ = std::thread::id();
+    if (!waiting_threads_execute_) finished_.notify_all();
     if (!status && !stream.failure) stream.failure = status.error();
   }
   if (item.left == 0) finish_first(stream);

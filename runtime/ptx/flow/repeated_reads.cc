@@ -13,8 +13,7 @@ namespace {
 
 /// Loops that wait are short. Longer ones compute something with what they read.
 constexpr size_t kLoopBlocksMax = 16;
-/// Counters and locks of a function that are looked at. A kernel that looks for the last block has
-/// few.
+/// Counters of a function that are looked at. A kernel that looks for the last block has few.
 constexpr size_t kCountersMax = 64;
 
 bool moves_number(const Instruction& in) {
@@ -81,12 +80,6 @@ bool tells_the_last(const Function& function, const Instruction& counter) {
            in.operands[2].kind == Operand::Kind::Register &&
            uses(in.operands[1]) != uses(in.operands[2]);
   });
-}
-
-/// Returns whether it is an atom.cas of two numbers, such as one that takes a lock.
-bool takes_a_lock(const Function& function, const Instruction& in) {
-  return in.opcode == Opcode::Atom && in.operands.size() == 4 && in.has(Modifier::Cas) &&
-         is_number(function, in.operands[2]) && is_number(function, in.operands[3]);
 }
 
 /// Returns the blocks on the ways from `head` to `tail` through blocks behind `head`, which the
@@ -388,9 +381,10 @@ std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flo
   size_t counters = 0;
   for (size_t i = 0; i < awaited.size() && counters < kCountersMax; ++i) {
     const Instruction& in = function.body[i];
-    if (in.opcode != Opcode::Atom) continue;
-    const bool counts = in.operands.size() == 3 && (has_text(in, "add") || has_text(in, "inc"));
-    awaited[i] = counts ? tells_the_last(function, in) : takes_a_lock(function, in);
+    const bool counts = in.opcode == Opcode::Atom && in.operands.size() == 3 &&
+                        (has_text(in, "add") || has_text(in, "inc"));
+    if (!counts) continue;
+    awaited[i] = tells_the_last(function, in);
     ++counters;
   }
   std::vector<std::vector<uint32_t>> predecessors(flow.blocks.size());

@@ -11,8 +11,7 @@ namespace gpuemu::ptx {
 
 /// Returns for each instruction of the body whether it is an ld or atom that a loop repeats at one
 /// address until its result lets the loop end, or an atom that counts and whose result is compared
-/// for equality with a register, as by the last block of a grid, or an atom.cas of two numbers, as
-/// takes a lock.
+/// for equality with a register, as by the last block of a grid.
 std::vector<bool> awaited_reads(const Function& function, const ControlFlow& flow);
 
 }  // namespace gpuemu::ptx

@@ -135,13 +135,6 @@ TEST(AwaitedReads, AreThoseOfALockWhoseNumbersTheLoopLoads) {
                     "setp.ne.u32 %p, %x, 0; @%p bra W;"),
             Texts{"atom.cas.b32"});
 }
-TEST(AwaitedReads, AreLocksThatALoopTakesInWhichItWorks) {
-  const std::string works =
-      "setp.ne.u32 %p, %x, 0; @%p bra BUSY; st.volatile.u32 [%rd+4], %y; "
-      "atom.exch.b32 %y, [%rd], 0; bra OUT; BUSY: st.u32 [%rd+8], %y; bra W; OUT:";
-  EXPECT_EQ(awaited("W: atom.cas.b32 %x, [%rd], 0, 1; " + works), Texts{"atom.cas.b32"});
-  EXPECT_EQ(awaited("W: atom.cas.b32 %x, [%rd], %y, 1; add.u32 %y, %y, 1; " + works), Texts{});
-}
 TEST(AwaitedReads, AreCountersThatTellTheLast) {
   EXPECT_EQ(awaited("atom.add.u32 %x, [%rd], 1; add.u32 %x, %x, 1; setp.eq.u32 %p, %x, %y;"),
             Texts{"atom.add.u32"});
