@@ -27,9 +27,6 @@ namespace {
 /// A log that cannot grow crashes RocksDB (7.8 asserts), so nothing is written when the disk is
 /// nearly full.
 constexpr uint64_t kReserveBytes = uint64_t{32} << 20;
-/// More than a disk takes up in that time: the file system is not asked again before.
-constexpr uint64_t kAmpleBytes = uint64_t{2} << 30;
-constexpr std::chrono::milliseconds kAmpleFor{100};
 
 /// What opening writes besides the contents of the logs: a manifest, the options, RocksDB's own
 /// log.
@@ -110,7 +107,7 @@ Result<bool> Database::write_if(rocksdb::WriteBatch& batch,
                                 const std::function<Result<bool>()>& holds) {
   const ActingOwner owner;
   GPUEMU_TRY(check_space(batch.GetDataSize()));
-  if (!is_same_folder()) return gone();
+  GPUEMU_TRY(check_place());
   GPUEMU_TRY(keeper_.problem());
   std::optional<LedgerKeeper::Shrinking> shrinking;
   Tried tried = GPUEMU_TRY(try_write(batch, holds, false));
@@ -119,6 +116,7 @@ Result<bool> Database::write_if(rocksdb::WriteBatch& batch,
     GPUEMU_TRY(shrinking->written);
     tried = GPUEMU_TRY(try_write(batch, holds, true));
   }
+  GPUEMU_TRY(check_place());  // Before anybody is told that it is stored.
   return tried == Tried::Written;
 }
 
@@ -136,11 +134,10 @@ Result<Database::Tried> Database::try_write(rocksdb::WriteBatch& batch,
   rocksdb::WriteOptions options;
   options.sync = true;
   const auto status = rocks_.db->Write(options, &batch);
-  if (!status.ok()) keeper_.freeze();
-  // Before anybody is told that it is stored, and before the ledger of another database, which may
-  // lie there now, is overwritten.
-  GPUEMU_TRY(check_place());
-  if (!status.ok()) return error_of(status, folder_);
+  if (!status.ok()) {
+    keeper_.freeze();
+    return error_of(status, folder_);
+  }
   keeper_.add(changes);
   return Tried::Written;
 }
@@ -195,14 +192,9 @@ Error Database::gone() const {
                folder_.native());
 }
 
-Status Database::check_space(uint64_t bytes) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  if (now < ample_until_.load(std::memory_order_relaxed)) return ok_status();
+Status Database::check_space(uint64_t bytes) const {
   std::error_code unknown;
   const auto space = std::filesystem::space(folder_, unknown);
-  if (!unknown && space.available >= kAmpleBytes + bytes) {
-    ample_until_.store(now + kAmpleFor, std::memory_order_relaxed);
-  }
   if (unknown || space.available >= kReserveBytes + bytes) return ok_status();
   return error(ErrorCode::ResourceExhausted,
                "no space for the database {}: {} MiB are left on its disk, {} MiB must stay free; "

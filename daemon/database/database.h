@@ -2,8 +2,6 @@
 // process has a database open. All calls may come from any thread.
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -78,7 +76,7 @@ class Database {
   enum class Tried { Written, WouldShrink, DoesNotHold };
   Result<Tried> try_write(rocksdb::WriteBatch& batch, const std::function<Result<bool>()>& holds,
                           bool may_shrink);
-  Status check_space(uint64_t bytes);
+  Status check_space(uint64_t bytes) const;
   Status check_place();
   bool is_same_folder() const;
   bool is_same_log();
@@ -95,7 +93,6 @@ class Database {
   std::string note_;
   dev_t device_ = 0;  ///< The device of the folder when it was opened.
   ino_t inode_ = 0;
-  std::atomic<std::chrono::steady_clock::duration> ample_until_{};  ///< Since the clock's epoch.
   std::mutex place_mutex_;
   // The log in use, its inode, and the value of OpenedRocks::logs_begun at that time. Guarded by
   // place_mutex_.
