@@ -11,7 +11,7 @@ import types
 import numpy
 
 from reference_arena import Writer, arena
-from reference_common import (OWN_FOLDER, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, forks, memory_note,
+from reference_common import (OWN_FOLDER, OWN_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, memory_note,
                          script_error, with_output)
 from reference_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
 
@@ -433,5 +433,5 @@ def try_function(request):
     finally:
         sys.stdout, sys.stderr = before[:2]
         sys.path[:] = before[2]
-        if forks:
+        if os.getpid() != OWN_PID:
             os._exit(0)  # A script forked and came back twice.

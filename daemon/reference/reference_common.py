@@ -6,8 +6,6 @@ import sys
 
 OUTPUT_BYTES_MAX, ERROR_BYTES_MAX, RESULT_BYTES_MAX = map(int, sys.argv[1:4])
 OWN_PID = os.getpid()
-forks = []  # Not empty in a process that a script has forked. Asking for the process id each time would be a system call.
-os.register_at_fork(after_in_child=lambda: forks.append(True))
 OWN_FOLDER = "<gpuemu>/"  # Opens the file name of each of our frames in a traceback.
 ITEM_BYTES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int8": 1, "int16": 2,
               "int32": 4, "int64": 8, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "bool": 1}

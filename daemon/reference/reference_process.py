@@ -67,25 +67,12 @@ def encodable(text):
     return text.encode("utf-8", "backslashreplace").decode()
 
 
-limited_to = None  # What limit_memory() was last called with; None where a script may have changed the limit since.
-
-
 def limit_memory(most):
     """Limits the private memory of this interpreter and of each process that a script starts; 0 lifts the limit."""
-    global limited_to
-    if most == limited_to:
-        return
     soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = most or hard
     if wanted != soft:
         resource.setrlimit(resource.RLIMIT_DATA, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
-    limited_to = most
-
-
-def notice_limits(event, arguments):
-    global limited_to
-    if event in ("resource.setrlimit", "resource.prlimit"):
-        limited_to = None
 
 
 def answer(request):
@@ -140,7 +127,6 @@ def main():
         library.mallopt(M_TRIM_THRESHOLD, FREED_BYTES_KEPT)
         library.mallopt(M_MMAP_THRESHOLD, HEAP_BLOCK_BYTES_MAX)
     faulthandler.enable()
-    sys.addaudithook(notice_limits)
     sys.excepthook = traceback.print_exception  # Python 3.12's own shows no lines that keep_lines() keeps.
     sys.path[:] = [entry for entry in sys.path if not entry.startswith("/proc/")]
     say({"ready": True})
