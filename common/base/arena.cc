@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -20,8 +21,10 @@ Error refused(const char* call, uint64_t bytes) {
 
 Result<Arena> Arena::create() {
   Arena arena;
-  arena.fd_.reset(::memfd_create("gpuemu-arena", MFD_CLOEXEC));
+  arena.fd_.reset(::memfd_create("gpuemu-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!arena.fd_) return refused("memfd_create", 0);
+  // A script that shortened it would end the processes that read it.
+  if (::fcntl(arena.fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK) != 0) return refused("F_ADD_SEALS", 0);
   return arena;
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace gpuemu {
 namespace {
@@ -26,6 +27,14 @@ TEST(SharedMemory, GrowingItTakesNothingAwayThatAnotherProcessAdded) {
   ASSERT_TRUE(ours->grow(2 * kMiB));
   EXPECT_EQ(file_bytes(*ours), 5 * kMiB);
   EXPECT_EQ(ours->range(4 * kMiB, 1)->front(), std::byte{7});
+}
+
+TEST(SharedMemory, NobodyCanShortenIt) {
+  auto arena = Arena::create();
+  ASSERT_TRUE(arena);
+  ASSERT_TRUE(arena->grow(2 * kMiB));
+  EXPECT_NE(::ftruncate(arena->fd(), kMiB), 0);
+  EXPECT_EQ(file_bytes(*arena), 2 * kMiB);
 }
 
 TEST(SharedMemory, WhatLiesOutsideIsRefused) {

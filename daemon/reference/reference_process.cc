@@ -125,9 +125,11 @@ Status ReferenceProcess::State::send_requests() {
     frames.insert(frames.end(), frame.begin(), frame.end());
   }
   if (frames.empty()) return ok_status();
-  GPUEMU_TRY(child.send(frames, deadline_after(kStartMilliseconds)));
-  sent = in_flight.size();
-  return ok_status();
+  const Status done = child.send(frames, deadline_after(kStartMilliseconds));
+  if (done) sent = in_flight.size();
+  // It may have read part of a request, so nothing can be sent behind it.
+  if (!done && done.error().code == ErrorCode::Timeout) discard();
+  return done;
 }
 
 /// REQUIRES: a request is in flight.
@@ -248,7 +250,10 @@ void ReferenceProcess::State::answer_next() {
     if (const Status again = send_requests(); !again) return answer_first(ended(again.error()));
     start_clock();
   }
-  static_cast<void>(send_requests().ok());  // The answer to an earlier one says why it fails.
+  // If the process lives, the answer to an earlier one says why it fails.
+  if (const Status rest = send_requests(); !rest && sent == 0) {
+    return answer_first(ended(rest.error()));
+  }
   Result<ReferenceReply> reply = wait();
   const bool outdated = !reply && reply.error().code == ErrorCode::Cancelled && !cancelled;
   if (outdated) reply = in_another();

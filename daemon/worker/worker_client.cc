@@ -169,6 +169,11 @@ void WorkerClient::State::keep(const std::vector<std::byte>& message) {
 void WorkerClient::State::send_kept() {
   if (plans_kept == 0) return;
   const Status sent = link->send(kept, deadline_after(kSendMilliseconds));
+  if (!sent && sent.error().code == ErrorCode::Timeout) {
+    // Part of a plan may have been read, so nothing can be sent behind it.
+    link->kill();
+    return forget_sent();
+  }
   // Otherwise the answer to the first plan says why, and send_again() sends these.
   if (!sent) {
     for (size_t i = in_flight.size() - plans_kept; i < in_flight.size(); ++i) {

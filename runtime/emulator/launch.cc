@@ -355,14 +355,22 @@ bool Emulator::may_look_again(ModuleId module, const LaunchConfig& config) const
 
 std::set<uint64_t> Emulator::may_write(ModuleId module, const LaunchConfig& config) {
   const auto& params = by_triton_.at(module).find(config.entry)->second;
-  if (!params) return addresses_;
+  const auto all = [this] {
+    std::set<uint64_t> bases;
+    for (const Allocation* each : allocations()) bases.insert(each->base);
+    return bases;
+  };
+  if (!params) return all();
   std::set<uint64_t> found;
   for (const uint32_t param : *params) {
     const std::vector<std::byte>& bytes = config.args[param];
     for (size_t at = 0; at + sizeof(uint64_t) <= bytes.size(); at += sizeof(uint64_t)) {
       uint64_t address = 0;
       std::memcpy(&address, bytes.data() + at, sizeof(address));
-      if (const Allocation* of = memory_.find(address, 0)) found.insert(of->base);
+      if (address == 0) continue;
+      const Allocation* const of = memory_.find(address, 0);
+      if (of == nullptr) return all();  // A distance to other memory, or an end of some.
+      found.insert(of->base);
     }
   }
   return found;

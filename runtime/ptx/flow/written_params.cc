@@ -52,6 +52,9 @@ class Tracer {
     Sources found = 0;
     each_register(operand, [&](uint32_t reg) { found |= of_[reg]; });
     if (operand.kind == Operand::Kind::Variable && !is_near(operand.name)) found |= kAnywhere;
+    const bool is_whole_address = operand.kind == Operand::Kind::Integer &&
+                                  static_cast<int64_t>(operand.bits) >= int64_t{1} << 32;
+    if (is_whole_address) found |= kAnywhere;
     if (operand.kind == Operand::Kind::Address && !operand.elements.empty()) {
       found |= of(operand.elements[0]);
     }
