@@ -29,7 +29,7 @@ programs=("${tests[@]}")
 [ "${2:-}" = --all ] && { tests=(); programs=(all tests); }
 ninja -C build/$preset "${programs[@]}" >build/$preset-build.log 2>&1 || { grep -A 30 -m 1 FAILED build/$preset-build.log; exit 3; }
 # ctest lists tests that were not built as NOT_BUILT, so each test program is run directly.
-export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1
+export ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 TSAN_OPTIONS=halt_on_error=1:suppressions=$PWD/tests/races.supp
 export LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0
 run_tests() { # PROGRAM: prints a line, or what it found
   local name log found

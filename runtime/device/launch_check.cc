@@ -159,11 +159,10 @@ Status check_launch(const EntryInfo& entry, const LaunchConfig& config,
 
 Status check_argument_count(const EntryInfo& entry, size_t given) {
   if (given == entry.params.size()) return {};
-  return error(
-      ErrorCode::InvalidArgument,
-      "entry '{}' takes {}, {} given; give one argument for each parameter of the kernel, in order",
-      entry.name, counted(entry.params.size(), "argument"),
-      given == 1 ? "1 is" : fmt::format("{} are", given));
+  return error(ErrorCode::InvalidArgument,
+               "entry '{}' takes {}, {} given; give one for each parameter of the kernel, in order",
+               entry.name, counted(entry.params.size(), "argument"),
+               given == 1 ? "1 is" : fmt::format("{} are", given));
 }
 
 Status check_argument(const EntryInfo& entry, size_t index, size_t bytes) {

@@ -84,7 +84,7 @@ def test_what_is_no_ptx_is_refused_and_any_fragment_of_ptx_is_read(plain):
     for text in ("", "int main() {}", "\0\x01\x02" * 100):
         reply = plain.ask("LintKernel", kernel_name="x", ptx_content=text)
         assert (reply["type"], reply["code"]) == ("Error", "PtxParseError"), text
-        assert "no PTX" in reply["message"]
+        assert "not PTX" in reply["message"]
     for text in (".version 7.0", "\t.reg .b32 %r<3>;", ".version 99.9\n.target sm_999\n"):
         assert lint(plain, "x", text)[0]["passed"]
 
