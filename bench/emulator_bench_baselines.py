@@ -173,25 +173,7 @@ def interpreter_baselines():
     if triton is None:
         print("triton is not installed for this python: its interpreter is not run")
         return
-
-    @triton.jit
-    def vector_add(a, b, y, n, BLOCK: tl.constexpr):
-        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        tl.store(y + at, tl.load(a + at, mask=at < n) + tl.load(b + at, mask=at < n), mask=at < n)
-
-    @triton.jit
-    def gelu(x, y, n, BLOCK: tl.constexpr):
-        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        v = tl.load(x + at, mask=at < n)
-        tl.store(y + at, 0.5 * v * (1.0 + tl.erf(v * 0.7071067811865476)), mask=at < n)
-
-    @triton.jit
-    def softmax(x, y, columns, BLOCK: tl.constexpr):
-        at = tl.arange(0, BLOCK)
-        row = tl.program_id(0) * columns + at
-        v = tl.load(x + row, mask=at < columns, other=-float("inf"))
-        e = tl.exp(v - tl.max(v, axis=0))
-        tl.store(y + row, e / tl.sum(e, axis=0), mask=at < columns)
+    from triton_kernels import gelu, softmax, vector_add
 
     @triton.jit
     def matmul(a, b, c, side: tl.constexpr, TILE: tl.constexpr):

@@ -22,6 +22,7 @@ def kernels():
     import torch
     import triton
     import triton.language as tl
+    from triton_kernels import gelu, softmax, vector_add
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -51,24 +52,6 @@ def kernels():
             total = tl.dot(weights.to(tl.float16), tl.load(v + head + column[:, None] * D + depth[None, :]), total * shrink[:, None])
             maxima = above
         tl.store(out + head + row[:, None] * D + depth[None, :], (total / sums[:, None]).to(tl.float16))
-
-    @triton.jit
-    def vector_add(x, y, out, n, BLOCK: tl.constexpr):
-        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        tl.store(out + at, tl.load(x + at, mask=at < n) + tl.load(y + at, mask=at < n), mask=at < n)
-
-    @triton.jit
-    def gelu(x, out, n, BLOCK: tl.constexpr):
-        at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-        value = tl.load(x + at, mask=at < n)
-        tl.store(out + at, 0.5 * value * (1 + tl.math.erf(value * 0.7071067811865476)), mask=at < n)
-
-    @triton.jit
-    def softmax(x, out, width, BLOCK: tl.constexpr):
-        at = tl.arange(0, BLOCK)
-        row = tl.load(x + tl.program_id(0) * width + at, mask=at < width, other=-float("inf"))
-        weights = tl.exp(row - tl.max(row, axis=0))
-        tl.store(out + tl.program_id(0) * width + at, weights / tl.sum(weights, axis=0), mask=at < width)
 
     @triton.jit
     def layer_norm(x, weight, bias, out, width, eps, BLOCK: tl.constexpr):

@@ -17,6 +17,7 @@
 
 #include "common/base/unique_fd.h"
 #include "daemon/local_worker/serve_worker.h"
+#include "daemon/worker/forwarding_link.h"
 
 namespace gpuemu {
 namespace {
@@ -144,12 +145,12 @@ std::string WorkerThread::error_tail() {
 }
 
 /// Uses the first of two links, or the second from the first failure to start on.
-class ProcessOrThread final : public WorkerLink {
+class ProcessOrThread final : public ForwardingLink {
  public:
   explicit ProcessOrThread(std::function<void(const std::string& line)> told)
-      : told_(std::move(told)) {}
+      : ForwardingLink(worker_process()), told_(std::move(told)) {}
   Status start(const WorkerOptions& options, std::span<const Arena* const> arenas) override {
-    Status started = link_->start(options, arenas);
+    Status started = ForwardingLink::start(options, arenas);
     if (started || falls_back_ || started.error().code != ErrorCode::Unavailable) return started;
     falls_back_ = true;
     told_(fmt::format("no worker process: {}; kernels run in the daemon (scheduler.fallback)",
@@ -157,22 +158,9 @@ class ProcessOrThread final : public WorkerLink {
     link_ = worker_thread();
     return link_->start(options, arenas);
   }
-  bool running() override { return link_->running(); }
-  Status send(std::span<const std::byte> bytes, Deadline deadline) override {
-    return link_->send(bytes, deadline);
-  }
-  Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) override {
-    return link_->receive(to, bytes_max, deadline);
-  }
-  void kill() override { link_->kill(); }
-  void stop(Deadline deadline) override { link_->stop(deadline); }
-  int pid() const override { return link_->pid(); }
-  std::string error_tail() override { return link_->error_tail(); }
-  std::string ending() const override { return link_->ending(); }
 
  private:
   const std::function<void(const std::string& line)> told_;
-  std::unique_ptr<WorkerLink> link_ = worker_process();
   bool falls_back_ = false;
 };
 

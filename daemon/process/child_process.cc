@@ -195,7 +195,7 @@ Status ChildProcess::receive(std::vector<std::byte>& to, size_t bytes_max, Deadl
   // Received into a separate buffer: enlarging `to` for the largest message would clear that much
   // memory for each small one.
   std::array<std::byte, kReceivedAtOnce> piece;
-  // Mostly nothing has arrived yet, and asking for it would be a call in vain.
+  // Mostly nothing has arrived yet, and asking for it would waste a call.
   if (busy.count() == 0) GPUEMU_TRY(wait_for(POLLIN, deadline));
   for (;;) {
     const ssize_t got = ::recv(socket_.get(), piece.data(), std::min(bytes_max, piece.size()), 0);

@@ -5,6 +5,7 @@
 
 #include "common/base/service_limits.h"
 #include "daemon/executor/fakes/plan_fixture.h"
+#include "daemon/worker/forwarding_link.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {
@@ -178,28 +179,15 @@ TEST_F(Worker, AMissingProgramIsUnavailable) {
 }
 
 /// A link to a process that counts what is sent.
-class CountingLink : public WorkerLink {
+class CountingLink : public ForwardingLink {
  public:
-  explicit CountingLink(int& sends) : sends_(sends) {}
-  Status start(const WorkerOptions& options, std::span<const Arena* const> arenas) override {
-    return link_->start(options, arenas);
-  }
-  bool running() override { return link_->running(); }
+  explicit CountingLink(int& sends) : ForwardingLink(worker_process()), sends_(sends) {}
   Status send(std::span<const std::byte> bytes, Deadline deadline) override {
     ++sends_;
-    return link_->send(bytes, deadline);
+    return ForwardingLink::send(bytes, deadline);
   }
-  Status receive(std::vector<std::byte>& to, size_t bytes_max, Deadline deadline) override {
-    return link_->receive(to, bytes_max, deadline);
-  }
-  void kill() override { link_->kill(); }
-  void stop(Deadline deadline) override { link_->stop(deadline); }
-  int pid() const override { return link_->pid(); }
-  std::string error_tail() override { return link_->error_tail(); }
-  std::string ending() const override { return link_->ending(); }
 
  private:
-  const std::unique_ptr<WorkerLink> link_ = worker_process();
   int& sends_;
 };
 

@@ -2,6 +2,7 @@
 // change results, otherwise findings.
 #include "runtime/emulator/redundancy_review.h"
 
+#include "runtime/device/stream.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -90,6 +91,23 @@ TEST(RedundancyReview, ChangesNoMemoryThatTheLaunchReachesThroughMemory) {
   EXPECT_EQ(name_of(report.findings[0].kind), "redundant_reads");
   EXPECT_EQ(kernel.read<uint32_t>(counter, 1), std::vector<uint32_t>{8});
   EXPECT_EQ(kernel.read<float>(x, 32), std::vector<float>(32, 2.0f));
+}
+
+TEST(RedundancyReview, ChangesNoMemoryOfAnotherDeviceEither) {
+  TestKernel kernel(kernel_of(
+      kTriton, kInPlace + " setp.ne.u32 %p2, %r1, 0; @%p2 bra END; ld.global.b64 %rd6, [%rd2];"
+                          " ld.global.b32 %r6, [%rd6]; add.u32 %r6, %r6, 1;"
+                          " st.global.b32 [%rd6], %r6;\nEND:\n"));
+  kernel.config().block = {64, 1, 1};
+  TestKernel peer(kernel_of(kTriton, ""));
+  const uint64_t counter = peer.buffer(std::vector<uint32_t>(1, 7), "counter");
+  ASSERT_TRUE((*kernel.device().streams())->adopt_memory(counter, sizeof(uint32_t), "counter"));
+  kernel.arg(kernel.buffer(std::vector<float>(64, 1.0f), "x"))
+      .arg(kernel.buffer(std::vector<uint64_t>(1, counter), "at"));
+  const LaunchReport report = kernel.run(false);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(name_of(report.findings[0].kind), "redundant_reads");
+  EXPECT_EQ(peer.read<uint32_t>(counter, 1), std::vector<uint32_t>{8});
 }
 
 TEST(RedundancyReview, TheSameOfAnotherCompilerStaysAFinding) {

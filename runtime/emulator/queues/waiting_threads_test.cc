@@ -80,7 +80,7 @@ TEST(WaitingThreads, LeaveTheRestToTheExecutor) {
     ASSERT_TRUE(queues.synchronize(a));
     const auto late = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (!*queues.query(b)) {
-      ASSERT_LT(std::chrono::steady_clock::now(), late) << "nobody executes the rest";
+      ASSERT_LT(std::chrono::steady_clock::now(), late) << "the executor does not run the rest";
       std::this_thread::yield();
     }
   }
