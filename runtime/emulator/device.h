@@ -65,8 +65,10 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
   // Called by streams when they reach a piece of work, or poll a value.
   /// Executes a launch that was checked when it was issued. If `touched` is set, it receives the
   /// memory accessed. The launch must then check races of global memory, whose records provide it.
+  /// `repetition` must be of the same module, entry and config at each call.
   Result<LaunchReport> launch_checked(ModuleId module, const EntryInfo& entry,
-                                      const LaunchConfig& config, TouchedMemory* touched = nullptr);
+                                      const LaunchConfig& config, Repetition& repetition,
+                                      TouchedMemory* touched = nullptr);
   Status upload_now(uint64_t address, std::span<const std::byte> from);
   Status download_now(std::span<std::byte> to, uint64_t address);
   Status copy_now(uint64_t to, uint64_t from, uint64_t bytes);
@@ -96,10 +98,15 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
   struct Purpose {
     Suspicion* suspicion = nullptr;    ///< Collects what a review needs.
     RedundancyReview* look = nullptr;  ///< The review that this execution belongs to.
+    Repetition* repetition = nullptr;  ///< Null: the launch is not executed again.
   };
   /// Executes a launch that was checked. The caller holds running_.
   Result<LaunchReport> execute(ModuleId module, const EntryInfo& entry, const LaunchConfig& config,
-                               TouchedMemory* touched);
+                               Repetition* repetition, TouchedMemory* touched);
+  /// Returns the inputs in `kept`: those of the last execution if they still apply, else new ones.
+  Result<const LaunchInputs*> prepare(const Program& found, const EntryInfo& entry,
+                                      const LaunchConfig& config, const Checks& checks,
+                                      Repetition& kept);
   Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
                            const Purpose& purpose);
   /// Returns whether the launch's races can be reviewed, which is so for modules made by Triton.
@@ -119,6 +126,7 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
   ShadowMemory shadows_;  ///< Shadows of memory, kept for later launches.
   ThreadPool thread_pool_;
   ClusterPool cluster_pool_;
+  uint64_t series_ = 0;  ///< The last LaunchInputs::series.
   PendingStores pending_stores_;
   Registers registers_;
   std::map<ModuleId, std::unique_ptr<Program>> modules_;

@@ -127,7 +127,7 @@ Result<LaunchReport> Emulator::launch(ModuleId module, const LaunchConfig& confi
   const EntryInfo& entry = *GPUEMU_TRY(this->entry(module, config.entry));
   GPUEMU_TRY(check_launch(entry, config, properties_));
   GPUEMU_TRY(check_registers(module, entry, config));
-  return execute(module, entry, config, nullptr);
+  return execute(module, entry, config, nullptr, nullptr);
 }
 
 std::vector<Allocation*> Emulator::allocations() {
@@ -143,14 +143,16 @@ std::vector<Allocation*> Emulator::allocations() {
 }
 
 Result<LaunchReport> Emulator::launch_checked(ModuleId module, const EntryInfo& entry,
-                                              const LaunchConfig& config, TouchedMemory* touched) {
+                                              const LaunchConfig& config, Repetition& repetition,
+                                              TouchedMemory* touched) {
   const std::lock_guard running(running_);
   GPUEMU_TRY(ready());
-  return execute(module, entry, config, touched);
+  return execute(module, entry, config, &repetition, touched);
 }
 
 Result<LaunchReport> Emulator::execute(ModuleId module, const EntryInfo& entry,
-                                       const LaunchConfig& config, TouchedMemory* touched) {
+                                       const LaunchConfig& config, Repetition* repetition,
+                                       TouchedMemory* touched) {
   Program* loaded = GPUEMU_TRY(program(module));
   if (config.profile && config.shadow != nullptr) {
     return error(ErrorCode::InvalidArgument,
@@ -175,7 +177,8 @@ Result<LaunchReport> Emulator::execute(ModuleId module, const EntryInfo& entry,
   const bool suspects =
       may_look_again(module, config) && before.take(memory_, may_write(module, config));
   LaunchReport report =
-      GPUEMU_TRY(run(form, entry, config, {.suspicion = suspects ? &suspicion : nullptr}));
+      GPUEMU_TRY(run(form, entry, config,
+                     {.suspicion = suspects ? &suspicion : nullptr, .repetition = repetition}));
   if (touched != nullptr) *touched = touched_memory(allocations(), form);
   if (suspects) GPUEMU_TRY(review_redundancy(*loaded, entry, config, before, suspicion, report));
   if (report.findings.size() > 1) report.findings = fold_by_line(std::move(report.findings));
@@ -276,23 +279,37 @@ Status work_on(Schedule& schedule, uint32_t threads, ThreadPool& thread_pool,
 
 }  // namespace
 
+Result<const LaunchInputs*> Emulator::prepare(const Program& found, const EntryInfo& entry,
+                                              const LaunchConfig& config, const Checks& checks,
+                                              Repetition& kept) {
+  std::optional<LaunchInputs>& inputs = kept.inputs;
+  if (!inputs || inputs->program != &found || inputs->checks != checks) {
+    inputs = GPUEMU_TRY(inputs_of(found, entry, config, checks));
+    inputs->sm = options_.sm;
+  } else if (inputs->series == 0) {
+    inputs->series = ++series_;
+  }
+  return &*inputs;
+}
+
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                                    const LaunchConfig& config, const Purpose& purpose) {
   const auto begin = std::chrono::steady_clock::now();
   const Checks checks = purpose.look == nullptr  ? checks_of(config)
                         : purpose.look->collects ? Checks{}
                                                  : Checks{.init = true, .defines = true};
-  LaunchInputs inputs = GPUEMU_TRY(inputs_of(found, entry, config, checks));
-  inputs.sm = options_.sm;
+  Repetition once;
+  const LaunchInputs& inputs = *GPUEMU_TRY(
+      prepare(found, entry, config, checks, purpose.repetition ? *purpose.repetition : once));
   const Residency most =
       GPUEMU_TRY(fit_blocks(inputs, {options_.threads, kResidentMax}, memory_.limit()));
+  Launch run(inputs, config.profile ? new_counters(found) : nullptr);
   if (found.grid_barrier) {
     const std::lock_guard layout(layout_);
-    inputs.workspace = GPUEMU_TRY(
+    run.workspace = GPUEMU_TRY(
         memory_.allocate(kWorkspaceBytes, "barrier of the grid", Memory::Kind::Variable));
-    GPUEMU_TRY(memory_.fill(inputs.workspace, std::byte{0}, kWorkspaceBytes));
+    GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
   }
-  Launch run(std::move(inputs), config.profile ? new_counters(found) : nullptr);
   run.memory = &memory_;
   run.textures = &textures_;
   run.clock.began = begin;
@@ -300,11 +317,12 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   run.clock.deadline =
       begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
   run.progress.call_bytes_max = memory_.limit();
-  std::optional<LaunchRaces> races;
+  std::unique_ptr<LaunchRaces> races;  // Not in an optional, whose storage would be cleared.
   if (checks.global_race) {
     memory_.keep_histories();
-    run.races = &races.emplace(memory_.segments, run.inputs.program->awaits, pending_stores_,
-                               purpose.suspicion);
+    races = std::make_unique<LaunchRaces>(memory_.segments, found.awaits, pending_stores_,
+                                          purpose.suspicion);
+    run.races = races.get();
   }
   if (checks.defers) memory_.track_variables();
   if (!checks.writes) {
@@ -318,9 +336,9 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
-  std::optional<Observers> observers;
+  std::unique_ptr<Observers> observers;
   if (config.shadow != nullptr || purpose.look != nullptr || options_.debugger != nullptr) {
-    observers.emplace();
+    observers = std::make_unique<Observers>();
     observers->observe(run, config, shadows_);
     observers->observe(run, purpose.look);
     observers->observe(run, options_.debugger);
@@ -332,9 +350,9 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                      .sm = part.sm,
                      .multiprocessors = part.multiprocessors});
   const Status worked = work_on(schedule, threads, thread_pool_, entry.name, run);
-  if (run.inputs.workspace != 0) {
+  if (run.workspace != 0) {
     const std::lock_guard layout(layout_);
-    GPUEMU_TRY(memory_.free(run.inputs.workspace));
+    GPUEMU_TRY(memory_.free(run.workspace));
   }
   if (races) memory_.segments = races->next();
   if (!worked) return worked.error();

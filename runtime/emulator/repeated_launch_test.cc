@@ -1,8 +1,10 @@
 // Tests launches of one kernel after another: they share registers, shared memory and records of
 // accesses, and must not notice it.
+#include <array>
 #include <string>
 #include <vector>
 
+#include "runtime/device/stream.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -32,6 +34,8 @@ class Repeated : public TestKernel {
     return run(clean);
   }
   uint32_t at(size_t place) { return read<uint32_t>(y_, kCount)[place]; }
+
+  uint64_t y() const { return y_; }
 
   static constexpr size_t kCount = 1024;
 
@@ -159,6 +163,98 @@ TEST(RepeatedLaunch, LetsBlocksWaitForEachOtherAfterAShortOne) {
     kernel.go(a);
     EXPECT_EQ(kernel.at(0), a);
   }
+}
+
+/// A graph of launches of kernel `k`, executed again and again.
+class Replayed : public Repeated {
+ public:
+  explicit Replayed(const std::string& ptx) : Repeated(ptx), streams_(**device().streams()) {
+    function_ = *streams_.function(module(), "k");
+    stream_ = *streams_.make_stream({});
+    EXPECT_TRUE(streams_.begin_capture(stream_));
+  }
+  void add(uint32_t a, uint32_t b, uint32_t first, uint32_t threads, uint32_t blocks = 1) {
+    const uint64_t to = y() + 4 * first;
+    const std::array<KernelArg, 3> args = {{{&to, sizeof to}, {&a, sizeof a}, {&b, sizeof b}}};
+    StreamLaunch launch;
+    launch.function = function_;
+    launch.grid = {blocks, 1, 1};
+    launch.block = {threads, 1, 1};
+    launch.args = args;
+    EXPECT_TRUE(streams_.launch(stream_, launch));
+  }
+  void end() { graph_ = *streams_.instantiate(*streams_.end_capture(stream_)); }
+  void replay() {
+    ASSERT_TRUE(streams_.launch_graph(graph_, stream_));
+    ASSERT_TRUE(streams_.synchronize(stream_));
+  }
+  void fails_to_replay() {
+    const Status issued = streams_.launch_graph(graph_, stream_);
+    EXPECT_FALSE(issued && streams_.synchronize(stream_));
+  }
+  Streams& streams() { return streams_; }
+
+ private:
+  Streams& streams_;
+  StreamId stream_ = 0;
+  FunctionId function_ = 0;
+  GraphExecId graph_ = 0;
+};
+
+TEST(ReplayedLaunch, HasItsOwnParametersAndSizes) {
+  Replayed kernel(store("mul.lo.u32 %x, %a, %b; mad.lo.u32 %v, %i, %a, %x;"));
+  kernel.add(3, 5, 0, 32);
+  kernel.add(4, 6, 100, 32);
+  kernel.add(3, 5, 200, 64);
+  kernel.add(3, 5, 300, 16, 4);
+  kernel.end();
+  for (int turn = 0; turn < 6; ++turn) {
+    StreamChecks checks;
+    if (turn % 4 == 3) checks.sanitize = {DeviceCheck::Memory};
+    kernel.streams().set_checks(checks);
+    kernel.replay();
+    EXPECT_EQ(kernel.at(31), 31u * 3 + 15);
+    EXPECT_EQ(kernel.at(100 + 31), 31u * 4 + 24);
+    EXPECT_EQ(kernel.at(200 + 63), 63u * 3 + 15);
+    EXPECT_EQ(kernel.at(300 + 63), 63u * 3 + 15);
+    kernel.go(9, 1);  // The same kernel outside of the graph.
+    EXPECT_EQ(kernel.at(31), 31u * 9 + 9);
+  }
+}
+
+TEST(ReplayedLaunch, BeginsWithZerosInRegistersThatNothingWrote) {
+  // Register v is 7 if the word before the result is not 0.
+  Replayed kernel(store("ld.global.u32 %x, [%y+-4]; setp.ne.u32 %p, %x, 0;\n@%p mov.u32 %v, 7;"));
+  kernel.streams().set_checks({.sanitize = {DeviceCheck::Memory}});
+  kernel.add(0, 0, 1, 32);
+  kernel.end();
+  for (const uint32_t flag : {0u, 1u, 1u, 0u, 0u, 1u, 0u}) {
+    ASSERT_TRUE(kernel.device().upload(kernel.y(), std::as_bytes(std::span(&flag, 1))));
+    kernel.replay();
+    EXPECT_EQ(kernel.at(5), 7 * flag);
+  }
+}
+
+TEST(ReplayedLaunch, ReadsWhatLiesInMemoryNow) {
+  Replayed kernel(store("ld.global.u32 %x, [%z]; add.u32 %v, %x, %a;"));
+  kernel.add(2, 0, 0, 32);
+  kernel.add(3, 0, 0, 32);
+  kernel.end();
+  for (uint32_t turn = 1; turn < 8; ++turn) {
+    kernel.replay();
+    EXPECT_EQ(kernel.at(9), 5 * turn);
+  }
+}
+
+TEST(ReplayedLaunch, FailsAfterItsModuleWasUnloaded) {
+  Replayed kernel(store("mov.u32 %v, %a;"));
+  kernel.add(2, 0, 0, 32);
+  kernel.end();
+  kernel.replay();
+  kernel.replay();
+  ASSERT_TRUE(kernel.device().unload_module(kernel.module()));
+  ASSERT_TRUE(kernel.device().load_module(store("mov.u32 %v, 8;"), "other.ptx"));
+  kernel.fails_to_replay();
 }
 
 }  // namespace

@@ -126,7 +126,7 @@ Status EmulatorStreams::launch(StreamId stream, const StreamLaunch& launch) {
   }
   // Shared, because graphs that contain this launch may be copied while it is executed.
   const auto order =
-      std::make_shared<Order>(Order{function, launch.tag, {}, launch.tells_touched, nullptr});
+      std::make_shared<Order>(Order{function, launch.tag, {}, launch.tells_touched, nullptr, {}});
   LaunchConfig& config = order->config;
   config.entry = function->info.name;
   static_cast<LaunchShape&>(config) = launch;
@@ -153,12 +153,14 @@ Status EmulatorStreams::run(Order& order) {
     config.profile = checks->profile;
     config.defers_undefined = checks->defers_undefined;
     order.checks = checks;
+    order.repetition = {};
   }
   const Function& function = *order.function;
   const bool tells = order.tells_touched && checks->touched &&
                      (!checks->wants_touched || checks->wants_touched(order.tag));
-  Result<LaunchReport> ran = tells ? launch_and_tell(order, *checks, config)
-                                   : device_.launch_checked(function.module, function.info, config);
+  Result<LaunchReport> ran =
+      tells ? launch_and_tell(order, *checks, config)
+            : device_.launch_checked(function.module, function.info, config, order.repetition);
   if (!ran) {
     if (checks->failed) checks->failed(order.tag, config.entry, ran.error());
     return ran.error();
@@ -186,9 +188,10 @@ Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
       config.sanitize.has(DeviceCheck::Race) || config.sanitize.has(DeviceCheck::RaceGlobal);
   config.sanitize.add(DeviceCheck::RaceGlobal);
   TouchedMemory touched;
+  Repetition unused;
   const Function& function = *order.function;
   LaunchReport report =
-      GPUEMU_TRY(device_.launch_checked(function.module, function.info, config, &touched));
+      GPUEMU_TRY(device_.launch_checked(function.module, function.info, config, unused, &touched));
   if (!wants_races) {
     std::erase_if(report.findings, [](const DeviceFinding& one) {
       return one.kind == DeviceFindingKind::RaceGlobal ||

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "runtime/device/stream.h"
+#include "runtime/emulator/program/launch.h"
 #include "runtime/emulator/queues/queues.h"
 
 namespace gpuemu::emulator {
@@ -83,6 +84,7 @@ class EmulatorStreams final : public Streams {
     LaunchConfig config;
     bool tells_touched = false;
     std::shared_ptr<const StreamChecks> checks;  ///< The checks that `config` asks for.
+    Repetition repetition;                       ///< What `config` needs again.
   };
   /// Returns `done`, or an error if the device was lost meanwhile.
   Status ready_after(const Status& done) const;

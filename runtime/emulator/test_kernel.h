@@ -40,6 +40,7 @@ class TestKernel {
 
   LaunchConfig& config() { return config_; }
   Device& device() { return *device_; }
+  ModuleId module() const { return module_; }
 
   template <typename T>
   uint64_t buffer(const std::vector<T>& values, const std::string& name = "buffer") {

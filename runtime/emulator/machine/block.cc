@@ -52,7 +52,7 @@ Block::Block(Launch& of) : launch(&of) {
   counters = of.report.new_block_counters();
 }
 
-void Block::serve(Launch& of) {
+void Block::serve(Launch& of, bool same_inputs) {
   launch = &of;
   clock = {};
   unchecked_ = idle_rounds_ = 0;
@@ -60,10 +60,14 @@ void Block::serve(Launch& of) {
   if (std::exchange(layout_, layout) != layout) {
     std::ranges::fill(allocations, nullptr);  // They may have been freed.
   }
-  for (const auto& frame : frames) frame->is_of_earlier_launch = true;
+  const auto mark = [same_inputs](Frame& frame) {
+    const bool stays_valid = same_inputs && frame.code != nullptr && frame.code->used_early.empty();
+    if (!stays_valid) frame.is_of_earlier_launch = true;
+  };
+  for (const auto& frame : frames) mark(*frame);
   for (const Warp& warp : warps) {
     for (const CallFrame& level : warp.control.frames) {
-      if (level.frame != nullptr) level.frame->is_of_earlier_launch = true;
+      if (level.frame != nullptr) mark(*level.frame);
     }
   }
 }

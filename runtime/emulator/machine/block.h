@@ -107,7 +107,7 @@ struct Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
   /// Prepares for another launch that needs the same sizes, after release().
-  void serve(Launch& of);
+  void serve(Launch& of, bool same_inputs);
   /// Ends the use by the launch.
   void release();
   void start(Dim3 at);

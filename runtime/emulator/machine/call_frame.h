@@ -33,7 +33,8 @@ struct Frame {
   /// The warp and block (BlockPosition::linear) for which the prologue filled the registers.
   uint32_t warp = kNone;
   uint64_t block = 0;
-  bool is_of_earlier_launch = false;  ///< The prologue read the parameters of another launch.
+  /// The prologue read parameters of another launch, or registers have to be zeros again.
+  bool is_of_earlier_launch = false;
   uint32_t local_base = 0;  ///< Offset of the function's variables in a lane's local memory.
   /// End of each lane's alloca memory, which begins at local_base + Code::local_bytes. Null until
   /// the function calls alloca.

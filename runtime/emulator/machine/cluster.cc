@@ -41,9 +41,9 @@ bool Cluster::fits(const Launch& launch) const {
          shared_room(inputs) == block.shared.bytes.size();
 }
 
-void Cluster::serve(Launch& launch) {
+void Cluster::serve(Launch& launch, bool same_inputs) {
   launch_ = &launch;
-  for (const auto& block : blocks_) block->serve(launch);
+  for (const auto& block : blocks_) block->serve(launch, same_inputs);
 }
 
 void Cluster::release() {

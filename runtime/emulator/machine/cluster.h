@@ -24,8 +24,9 @@ class Cluster {
   explicit Cluster(Launch& of);
   /// Returns whether the launch needs registers, shared memory and checks of the same sizes.
   bool fits(const Launch& launch) const;
-  /// Prepares for a launch that it fits, after release().
-  void serve(Launch& launch);
+  /// Prepares for a launch that it fits, after release(). `same_inputs`: the last launch had the
+  /// same LaunchInputs.
+  void serve(Launch& launch, bool same_inputs);
   /// Ends the use by the launch, which may be destroyed after that.
   void release();
   void start(uint64_t linear_index);

@@ -17,22 +17,30 @@ bool can_share(const Launch& launch) {
 
 }  // namespace
 
+ClusterPool::Place ClusterPool::find(const Launch& launch) {
+  const uint64_t series = launch.inputs.series;
+  if (series != 0) {
+    const Place own = std::ranges::find(kept_, series, &Kept::series);
+    if (own != kept_.end()) return own;
+  }
+  return std::ranges::find_if(
+      kept_, [&](const Kept& kept) { return kept.series == 0 && kept.cluster->fits(launch); });
+}
+
 std::unique_ptr<Cluster> ClusterPool::take(Launch& launch) {
   if (!can_share(launch)) return std::make_unique<Cluster>(launch);
-  std::unique_ptr<Cluster> found;
+  Kept found;
   {
     const std::lock_guard lock(mutex_);
-    const auto place =
-        std::ranges::find_if(kept_, [&](const Kept& kept) { return kept.cluster->fits(launch); });
-    if (place != kept_.end()) {
-      found = std::move(place->cluster);
-      bytes_ -= place->bytes;
+    if (const Place place = find(launch); place != kept_.end()) {
+      found = std::move(*place);
+      bytes_ -= found.bytes;
       kept_.erase(place);
     }
   }
-  if (found == nullptr) return std::make_unique<Cluster>(launch);
-  found->serve(launch);
-  return found;
+  if (found.cluster == nullptr) return std::make_unique<Cluster>(launch);
+  found.cluster->serve(launch, found.series != 0 && found.series == launch.inputs.series);
+  return std::move(found.cluster);
 }
 
 void ClusterPool::keep(std::unique_ptr<Cluster> cluster, const Launch& launch) {
@@ -41,7 +49,7 @@ void ClusterPool::keep(std::unique_ptr<Cluster> cluster, const Launch& launch) {
   cluster->release();
   const std::lock_guard lock(mutex_);
   bytes_ += bytes;
-  kept_.push_back({std::move(cluster), bytes});
+  kept_.push_back({std::move(cluster), bytes, launch.inputs.series});
   while (bytes_ > kKeptClustersBytesMax) {
     bytes_ -= kept_.front().bytes;
     kept_.pop_front();

@@ -13,7 +13,8 @@ namespace gpuemu::emulator {
 
 class ClusterPool {
  public:
-  /// Returns a cluster that an earlier launch of the same kernel left, else a new one.
+  /// Returns a cluster that an earlier launch of the same kernel left, else a new one. A launch of
+  /// a series gets one of its series if there is one, and leaves those of other series alone.
   std::unique_ptr<Cluster> take(Launch& launch);
   /// Keeps a cluster that the launch needs no more, if it is small enough; else destroys it.
   void keep(std::unique_ptr<Cluster> cluster, const Launch& launch);
@@ -24,7 +25,11 @@ class ClusterPool {
   struct Kept {
     std::unique_ptr<Cluster> cluster;
     uint64_t bytes = 0;
+    uint64_t series = 0;  ///< LaunchInputs::series of the launch that used it last.
   };
+  using Place = std::deque<Kept>::iterator;
+  Place find(const Launch& launch);
+
   std::mutex mutex_;
   std::deque<Kept> kept_;  ///< The one that was used last is the last.
   uint64_t bytes_ = 0;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,13 +49,19 @@ struct LaunchInputs {
   std::vector<std::byte> params;      ///< The parameter buffer of the entry.
   std::vector<uint8_t> params_given;  ///< 1 for each byte of `params` that an argument covers.
   Dim3 cluster;                       ///< Blocks per cluster.
-  /// Device address of the grid barrier's workspace; 0 if the program has no grid barrier.
-  uint64_t workspace = 0;
-  uint32_t own_shared_bytes = 0;  ///< Static and dynamic shared memory of a block.
+  uint32_t own_shared_bytes = 0;      ///< Static and dynamic shared memory of a block.
   uint32_t shared_bytes = 0;  ///< own_shared_bytes and the reserved part, if the program has it.
   int sm = 80;                ///< Compute capability: 80 for 8.0.
   Checks checks;
   Accesses accesses = 0;  ///< `checks` in the form that compiled code distinguishes.
+  /// Names launches that have all of this in common; 0 if there is only one.
+  uint64_t series = 0;
+};
+
+/// What a launch that may be executed again with the same LaunchConfig, such as a node of a graph,
+/// keeps between its executions.
+struct Repetition {
+  std::optional<LaunchInputs> inputs;  ///< Made by the last execution.
 };
 
 /// Decides when a launch must end.
@@ -82,7 +89,7 @@ struct LaunchProgress {
 };
 
 struct Launch {
-  const LaunchInputs inputs;
+  const LaunchInputs& inputs;
   LaunchClock clock;
   LaunchProgress progress;
   LaunchReportBuilder report;
@@ -90,11 +97,14 @@ struct Launch {
   const Textures* textures = nullptr;
   GlobalRaces* races = nullptr;      ///< Null unless races of global memory are checked.
   StepObserver* observer = nullptr;  ///< Called before each step; null if nothing observes it.
+  /// Device address of the grid barrier's workspace; 0 if the program has no grid barrier.
+  uint64_t workspace = 0;
   /// Held during a 16-byte atomic, because not every host has such an instruction.
   std::mutex wide_atomics;
 
-  Launch(LaunchInputs of, std::shared_ptr<Counters> counters)
-      : inputs(std::move(of)), report(std::move(counters)) {}
+  /// `of` must outlive the launch.
+  Launch(const LaunchInputs& of, std::shared_ptr<Counters> counters)
+      : inputs(of), report(std::move(counters)) {}
 };
 
 /// Returns the bytes that a block holds for its shared memory. The last ones let vectors read

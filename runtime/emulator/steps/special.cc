@@ -194,9 +194,9 @@ uint64_t special_value(Warp& warp, SpecialRegister which, uint32_t lane) {
     case R::ReservedEnd:
       return reserved_shared_offset(inputs) + kReservedSharedBytes;
     case R::EnvReg1:
-      return inputs.workspace >> 32;
+      return warp.launch->workspace >> 32;
     case R::EnvReg2:
-      return inputs.workspace & kNone;
+      return warp.launch->workspace & kNone;
     default:
       return coordinate_value(warp, which, lane);
   }
