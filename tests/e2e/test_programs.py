@@ -444,27 +444,3 @@ def test_a_tolerance_replaces_the_bound(device, monkeypatch, tmp_path):
 def test_findings_of_devices_have_the_names_of_reports():
     rows = re.findall(r'GPUEMU_DEVICE_FINDING\(\s*\w+, "(\w+)",\s*\w+,\s*(\w+)\)', (ROOT / "runtime/device/device_findings.def").read_text())
     assert dict(rows) == report.KINDS and len(rows) > 15
-
-
-# --- the example
-
-
-def test_the_example_trains_like_float64():
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    for optimizer, most in (("sgd", 1e-4), ("adam", 1e-3)):
-        command = [sys.executable, ROOT / "examples" / "train_mlp.py", "--backend", "emulator", "--optimizer", optimizer, "--steps", "20", "--compare"]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        lines = re.findall(r"^step +(\d+) +loss ([\d.e+-]+) +float64 ([\d.e+-]+)$", done.stdout, re.MULTILINE)
-        assert [int(step) for step, _, _ in lines] == [1, 10, 20], done.stdout
-        for _, loss, expected in lines:
-            assert abs(float(loss) - float(expected)) <= most * float(expected)
-        assert float(lines[-1][1]) < float(lines[0][1])
-
-
-def test_the_example_plants_a_wrong_adam_step_that_is_named(tmp_path):
-    env = {**os.environ, "PYTHONPATH": str(ROOT / "python")}
-    command = [sys.executable, ROOT / "examples" / "train_mlp.py", "--backend", "emulator", "--steps", "2", "--plant", "adam", "--save", tmp_path / "case"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0 and "op 10, adam_step (planted), p_out: ToleranceExceeded" in done.stdout, done.stdout + done.stderr
-    assert subprocess.run([*command, "--optimizer", "sgd"], env=env, capture_output=True, timeout=300).returncode == 2

@@ -1,7 +1,7 @@
 """gpuemu.runtime on a GPU: memory and streams of other packages, managed memory, kernels of one's own. Needs NumPy; with torch more
 is tested.
 
-    GPUEMU_LIBRARY=build/release/lib/gpuemu/libgpuemu.so.1 PYTHONPATH=python python3 -m pytest -q tests/gpu/runtime_gpu_test.py
+    GPUEMU_LIBRARY=build/release/lib/gpuemu/libgpuemu.so.1 PYTHONPATH=python python3 -m pytest -q tests/gpu/runtime_gpu_test.py tests/e2e/test_train_example.py
 """
 import gc
 
