@@ -36,6 +36,15 @@ def test_a_failure_is_made_small_and_comes_back_by_its_number():
     assert again.failures[0].seed == found.failures[0].seed and again.failures[0].max_diff == found.failures[0].max_diff
 
 
+@pytest.mark.parametrize(("cases", "said"), [(1, "1 of 1 case fails"), (2, "2 of 2 cases fail")])
+def test_the_failing_cases_are_counted_in_words_that_agree(cases, said):
+    with pytest.raises(gpuemu.CheckError) as caught:
+        gpuemu.check(lambda x: x + 1, lambda x: x, inputs={"x": gpuemu.Tensor["n"]}, dims={"n": [4]}, cases=cases, seed=1, fail_fast=False)
+    assert f"\n  {said}\n" in str(caught.value)
+    html = caught.value.check._repr_html_()
+    assert f": 0 of {said[5:].rsplit(' ', 1)[0]}" in html
+
+
 def test_a_reference_of_nothing_but_nan_is_noted():
     broken = gpuemu.check(lambda x: x * np.nan, lambda x: x * np.nan, inputs={"x": gpuemu.Tensor["n"]}, cases=10, seed=1)
     assert broken.passed == 10 and "nothing was compared with a number" in broken.notes[0]

@@ -110,7 +110,7 @@ export class Commands {
           const share = 100 * event.done / event.total;
           const failed = event.failures > 0 ? `, ${event.failures} failed` : '';
           progress.report({
-            increment: share - done, message: `${event.done} of ${event.total} cases${failed}`,
+            increment: share - done, message: `${event.done} of ${counted(event.total, 'case')}${failed}`,
           });
           done = share;
         });

@@ -15,6 +15,7 @@ import { groupsToReplay } from './core/replay';
 import { limitOf } from './core/settings';
 import { RunEvent, RunOutcome, RunReader, LineSplitter } from './core/stream';
 import { failuresOf, RunSummary, summaryOf } from './core/verdict';
+import { counted } from './core/words';
 import * as log from './log';
 import { messageOf, Tool } from './tool';
 
@@ -297,7 +298,7 @@ export class Folder implements vscode.Disposable {
     if (event.type === 'caseFailed') this.addFailure(event.result);
     if (event.type === 'warning') log.warn(event.message);
     if (event.type !== 'progress') return;
-    job.detail = event.message ?? `${event.done} of ${event.total} cases`;
+    job.detail = event.message ?? `${event.done} of ${counted(event.total, 'case')}`;
     this.fire('jobs');
   }
 

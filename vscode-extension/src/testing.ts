@@ -6,6 +6,7 @@ import { CaseResult, OpReport } from './core/records';
 import { expectedAndActual, itemId, kindOf, verdictOf } from './core/verdict';
 import { placeOf, shortened } from './core/problems';
 import { profileArguments } from './core/settings';
+import { counted, someFail } from './core/words';
 import { coverageOf, CoveredLines } from './coverage';
 import { Folder } from './folder';
 import { Folders } from './folders';
@@ -360,7 +361,7 @@ class RunOfItems {
     for (const target of targets) {
       if (target.children.size === 0) this.show(target, timed, verdict.state, verdict.reason);
     }
-    this.output(`[${verdict.state}] ${report.op} ${report.dtype} ${report.cases} cases` +
+    this.output(`[${verdict.state}] ${report.op} ${report.dtype} ${counted(report.cases, 'case')}` +
       `${verdict.reason ? `: ${verdict.reason}` : ''}\n`, targets.at(-1));
   }
 
@@ -382,7 +383,7 @@ class RunOfItems {
       this.failed.add(item.id);
       const messages = report.failures.slice(0, 10).map((one) => this.messageOf(one));
       if (messages.length === 0) {
-        messages.push(new vscode.TestMessage(`${report.failed} of ${report.cases} cases ${report.failed === 1 ? 'fails' : 'fail'}`));
+        messages.push(new vscode.TestMessage(someFail(report.failed, report.cases)));
       }
       this.run.failed(item, messages, report.durationMs);
     } else if (state === 'errored') {

@@ -27,6 +27,7 @@ from gpuemu.check.judge import Judged
 from gpuemu.check.schema import Scalar, Schema, Tensor, infer
 from gpuemu.check.tolerances import ToleranceConfig
 from gpuemu.client.records import Finding, ReproductionInfo, ValidationResult
+from gpuemu.client.words import counted, some_fail
 from gpuemu.errors import ValidationError, told
 from gpuemu.generate import layouts, rng, values
 from gpuemu.generate.layouts import KINDS
@@ -106,7 +107,7 @@ class CheckError(ValidationError):
         super().__init__(check.failures[0])
         small = [f"smallest case: {check.smallest.describe()}"] if check.smallest else []
         self.check = check
-        lines = [self.args[0], f"{check.failed} of {check.cases} cases {'fails' if check.failed == 1 else 'fail'}", *small, *check.notes, f"replay: {check.replay}"]
+        lines = [self.args[0], some_fail(check.failed, check.cases), *small, *check.notes, f"replay: {check.replay}"]
         self.args = ("\n  ".join(lines),)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -404,7 +405,7 @@ def settled(found: CheckResult, raise_on_failure: bool, *, replayed: bool = Fals
     if found.failures and raise_on_failure:
         raise CheckError(found)
     if not found.failures and not found.compared and not replayed:
-        raise ValueError(f"no output element of '{found.op_name}' was compared in any of {found.cases} cases: the reference gives empty arrays; "
+        raise ValueError(f"no output element of '{found.op_name}' was compared in any of {counted(found.cases, 'case')}: the reference gives empty arrays; "
                          "give dims= sizes for which there are outputs")  # fmt: skip
     return found
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gpuemu.client.words import counted, some_fail
 from gpuemu.drop_in import pytest_findings
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ class OpFailure(Exception):
 
     def __init__(self, report: TestReport) -> None:
         self.report = report
-        super().__init__(f"{report.failed} of {report.total} cases {'fails' if report.failed == 1 else 'fail'}")
+        super().__init__(some_fail(report.failed, report.total))
 
 
 class OpItem(pytest.Item):
@@ -280,7 +281,7 @@ class OpItem(pytest.Item):
     def runtest(self) -> None:
         budget = self.config.stash[_BUDGET]
         report = self._run([self.dtype] if self.dtype else [], budget.cases or 0, budget.seconds)
-        self.add_report_section("call", "gpuemu", f"{report.passed} of {report.total} cases, seed {report.seed}")
+        self.add_report_section("call", "gpuemu", f"{report.passed} of {counted(report.total, 'case')}, seed {report.seed}")
         if report.failed:
             raise OpFailure(report)
         spent = budget.seconds is not None and bool(report.incomplete)  # Work is missing because the budget ended, as requested.

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from gpuemu import arguments, installed, tensors
+from gpuemu.client.words import counted
 from gpuemu.tensors import Array
 
 
@@ -161,7 +162,7 @@ def _of_op(client: Any, op: str, dtype: str = "float32", iterations: int = 0) ->
     if found is None or why:
         raise ValueError(f"'{op}' has no tolerance for {dtype}: {why}")
     if found.cases == found.left_out:
-        raise ValueError(f"'{op}' has no tolerance for {dtype}: none of {found.cases} cases passes")
+        raise ValueError(f"'{op}' has no tolerance for {dtype}: none of {counted(found.cases, 'case')} passes")
     return ToleranceConfig(found.atol, found.rtol)
 
 

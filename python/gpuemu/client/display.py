@@ -13,6 +13,7 @@ import numpy as np
 
 from gpuemu import tensors
 from gpuemu.client import plots
+from gpuemu.client.words import counted
 
 HEAT_ROWS = 256  # Most rows of a heat map; more would not be visible.
 
@@ -42,18 +43,18 @@ def validation_html(result: Any) -> str:
 
 def fuzz_html(found: Any) -> str:
     rows = [(one.seed, one.failures[0].kind if one.failures else "", one.failures[0].message if one.failures else "") for one in found.failures]
-    text = _verdict(not found.failed, f"{found.passed} of {found.total} cases, seed {found.seed}")
+    text = _verdict(not found.failed, f"{found.passed} of {counted(found.total, 'case')}, seed {found.seed}")
     return text + (_table(["seed", "finding", "message"], rows) if rows else "")
 
 
 def report_html(report: Any) -> str:
     rows = [(one.op_name, one.dtype, one.cases, one.passed, one.failed, one.max_diff, one.skipped_reason) for one in report.ops]
-    text = _verdict(not report.failed, f"{report.passed} of {report.total} cases on {report.device or report.backend}, seed {report.seed}")
+    text = _verdict(not report.failed, f"{report.passed} of {counted(report.total, 'case')} on {report.device or report.backend}, seed {report.seed}")
     return text + _table(["op", "dtype", "cases", "passed", "failed", "largest error", "skipped"], rows)
 
 
 def check_html(found: Any) -> str:
-    text = _verdict(not found.failures, f"{found.op_name}: {found.passed} of {found.cases} cases")
+    text = _verdict(not found.failures, f"{found.op_name}: {found.passed} of {counted(found.cases, 'case')}")
     if found.failures:
         text += validation_html(found.failures[0])
     if found.smallest is not None:
@@ -126,7 +127,7 @@ def plot(result: Any, actual: Any = None, expected: Any = None, bound: float | N
     if finite.size:
         histogram.hist(np.log10(finite), bins=50)
     left_out = error.size - finite.size
-    histogram.set(title=f"{finite.size} {'error' if finite.size == 1 else 'errors'}, {left_out} zero or not finite", xlabel="log10 |output - reference|", ylabel="elements")
+    histogram.set(title=f"{counted(finite.size, 'error')}, {left_out} zero or not finite", xlabel="log10 |output - reference|", ylabel="elements")
     if bound is not None:
         plots.draw_bound(histogram, math.log10(bound), label=f"bound {bound:.3g}")
     return figure

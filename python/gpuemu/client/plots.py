@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from gpuemu.client.words import some_fail
+
 _LEAST, _MOST = 1e-6, 1e12  # Errors are drawn as shares of the bound; those beyond these limits, at the edges.
 
 
@@ -78,7 +80,7 @@ def op_figure(op: Any) -> Any:
             shares = [_share(one) for one in some]
             by_size.scatter([max(1, one.elements) for one in some], shares, **style)
             by_strategy.scatter(shares, [names.index(one.values) for one in some], **style)
-    by_size.set(xscale="log", yscale="log", title=f"{op.op_name} {op.dtype}: {op.failed} of {op.cases} cases {'fails' if op.failed == 1 else 'fail'}", xlabel="elements",
+    by_size.set(xscale="log", yscale="log", title=f"{op.op_name} {op.dtype}: {some_fail(op.failed, op.cases)}", xlabel="elements",
                 ylabel="error / allowed error")  # fmt: skip
     by_strategy.set(xscale="log", xlabel="error / allowed error", title="by value strategy")
     by_strategy.set_yticks(range(len(names)), names, fontsize="small")

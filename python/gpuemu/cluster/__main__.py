@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
+from gpuemu.client.words import counted
 from gpuemu.cluster.fuzzing import FuzzSource, FuzzWish
 from gpuemu.cluster.head import Head, ops_of
 from gpuemu.cluster.opening import OpenCluster, check, check_resources, opened
@@ -103,9 +104,9 @@ def _bar(given: argparse.Namespace, lines: _Lines, what: str, source: Any) -> Ca
 
 
 def _told(nodes: list[Node], redone: int) -> str:
-    each = "; ".join(f"{one.host}/{one.node} {one.cases} cases on {one.actors}" for one in nodes)
-    again = f"; {redone} chunk{'s' * (redone != 1)} done again" if redone else ""
-    return f"ran on {len(nodes)} node{'s' * (len(nodes) != 1)}: {each}{again}"
+    each = "; ".join(f"{one.host}/{one.node} {counted(one.cases, 'case')} on {one.actors}" for one in nodes)
+    again = f"; {counted(redone, 'chunk')} done again" if redone else ""
+    return f"ran on {counted(len(nodes), 'node')}: {each}{again}"
 
 
 class _Command:

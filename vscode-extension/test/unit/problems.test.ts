@@ -8,6 +8,7 @@ import { CaseResult, Finding } from '../../src/core/records';
 import { groupsToReplay } from '../../src/core/replay';
 import { Row, rowAccessible, ROWS_MAX, rowsOf, rowTooltip } from '../../src/core/tree';
 import { statusText } from '../../src/core/status';
+import { someFail } from '../../src/core/words';
 
 const finding = (more: Partial<Finding> = {}): Finding =>
   ({ kind: 'DataRace', message: 'two threads', ...more });
@@ -145,4 +146,10 @@ test('one failure is one failure', () => {
   assert.match(shown(1), /, 1 stored failure$/);
   assert.match(shown(2), /, 2 stored failures$/);
   assert.match(shown(0), /, 0 stored failures$/);
+});
+
+test('counts of one agree with their verb', () => {
+  assert.equal(someFail(1, 1), '1 of 1 case fails');
+  assert.equal(someFail(1, 3), '1 of 3 cases fails');
+  assert.equal(someFail(3, 3), '3 of 3 cases fail');
 });
