@@ -101,13 +101,13 @@ def test_work_that_lost_two_workers_is_a_finding(head_of):
 def test_a_lost_worker_leaves_no_process(head_of):
     head = head_of(SLOW_PTX.replace(", 2000;", ", 20000;"))
     head.listen().worker("w1").wait_for("w1 serves")
-    runner = threading.Thread(target=lambda: head.home.run("test", "twice", "--cases", "4"))
-    runner.start()
+    job = head.home.ask("RunTests", ops=["twice"], cases=4, seed=1, stream=True)["job_id"]
     head.wait_for("w1", lambda one: one["state"] == "busy")
     pid = head.workers[0].process.pid
     children = head.home.children(pid)
+    assert children
     head.workers[0].kill()
-    runner.join()
+    head.home.ask("JobCancel", job_id=job)  # Otherwise its cases would run here, for seconds each.
     deadline = time.monotonic() + 10
     while any(os.path.exists(f"/proc/{child}") for child in children):
         assert time.monotonic() < deadline
