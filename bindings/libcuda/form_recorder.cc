@@ -48,7 +48,7 @@ void FormRecorder::start(const Settings& settings) {
 
 std::string FormRecorder::keep(const std::string& ptx) {
   if (folder_.empty() || counts_) return "";
-  const std::string name = code_name(ptx);
+  std::string name = code_name(ptx);
   const std::string path = folder_ + "/" + name;
   std::error_code failed;
   if (fs::exists(path, failed)) return name;

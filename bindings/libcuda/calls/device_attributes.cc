@@ -1,5 +1,9 @@
 #include "bindings/libcuda/calls/device_attributes.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "runtime/emulator/gpu_models.h"
 
 namespace gpuemu::libcuda {
@@ -8,15 +12,14 @@ std::optional<int> device_attribute(const DeviceProperties& device, int attribut
   // Uses the part's count. The emulator's own count is that of the host's processors, which no GPU
   // program expects.
   const emulator::Part& part = emulator::part_of(device.sm);
-  switch (attribute) {
-#define GPUEMU_DEVICE_ATTRIBUTE(number, value) \
-  case number:                                 \
-    return static_cast<int>(value);
+  const std::pair<int, int> values[] = {
+#define GPUEMU_DEVICE_ATTRIBUTE(number, value) {number, static_cast<int>(value)},
 #include "bindings/libcuda/calls/device_attributes.def"
 #undef GPUEMU_DEVICE_ATTRIBUTE
-    default:
-      return std::nullopt;
-  }
+  };
+  const auto* const found = std::ranges::find(values, attribute, &std::pair<int, int>::first);
+  if (found == std::end(values)) return std::nullopt;
+  return found->second;
 }
 
 }  // namespace gpuemu::libcuda
