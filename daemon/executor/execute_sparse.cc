@@ -7,7 +7,7 @@
 #include "daemon/executor/launch_config.h"
 #include "daemon/executor/module_variables.h"
 #include "runtime/device/fault.h"
-#include "runtime/device/sparse.h"
+#include "runtime/device/memory_kinds.h"
 
 namespace gpuemu {
 namespace {

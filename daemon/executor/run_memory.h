@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "ops/memory/pool.h"
-#include "runtime/device/blank.h"
+#include "runtime/device/memory_kinds.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu {

@@ -4,8 +4,7 @@
 #include <atomic>
 
 #include "common/numeric/dtype.h"
-#include "runtime/device/blank.h"
-#include "runtime/device/sparse.h"
+#include "runtime/device/memory_kinds.h"
 #include "runtime/device/stream.h"
 
 namespace gpuemu {

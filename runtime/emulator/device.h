@@ -14,8 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/device/blank.h"
-#include "runtime/device/sparse.h"
+#include "runtime/device/memory_kinds.h"
 #include "runtime/emulator/checks/pending_stores.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/machine/cluster_pool.h"

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "runtime/device/sparse.h"
+#include "runtime/device/memory_kinds.h"
 #include "runtime/device/stream.h"
 #include "runtime/emulator/emulator.h"
 #include "runtime/emulator/program/budget.h"

@@ -1,5 +1,4 @@
-// Sparse memory: only the pages that are touched exist. A device that supports it can hold tensors
-// larger than the machine's memory, for kernels of which only a few blocks run.
+// Kinds of memory that some devices offer beside Device::allocate().
 #pragma once
 
 #include <span>
@@ -9,7 +8,20 @@
 
 namespace gpuemu {
 
-/// An optional interface of a device.
+/// Memory that its caller fills at once: a device that fills new memory itself saves that work. An
+/// optional interface of a device.
+class BlankMemory {
+ public:
+  virtual ~BlankMemory() = default;
+  /// Device::allocate() for a caller that uploads or fills all of it before anything else.
+  virtual Result<uint64_t> allocate_blank(uint64_t bytes, const std::string& name) = 0;
+};
+
+/// Returns null if the device leaves new memory as it is.
+BlankMemory* blank_memory_of(Device& device);
+
+/// Sparse memory: only the pages that are touched exist, so that tensors may be larger than the
+/// machine's memory, for kernels of which only a few blocks run. An optional interface of a device.
 class SparseMemory {
  public:
   virtual ~SparseMemory() = default;
