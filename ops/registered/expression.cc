@@ -94,8 +94,32 @@ Result<Expression::Value> Expression::combine(const Node& node, const OpCase& c)
   if (node.kind == Kind::Or && a.is_true()) return Value{.whole = 1};
   const Value b = GPUEMU_TRY(evaluate(node.right, c));
   if (node.kind == Kind::And || node.kind == Kind::Or) return Value{.whole = b.is_true() ? 1 : 0};
-  if (a.is_real || b.is_real) return of_reals(node.kind, a.as_real(), b.as_real());
+  const bool are_real = a.is_real || b.is_real;
+  const auto holds = are_real ? compared(node.kind, a.as_real(), b.as_real())
+                              : compared(node.kind, a.whole, b.whole);
+  if (holds) return Value{.whole = *holds};
+  if (are_real) return of_reals(node.kind, a.as_real(), b.as_real());
   return of_wholes(node.kind, a.whole, b.whole);
+}
+
+template <typename Number>
+std::optional<bool> Expression::compared(Kind kind, Number a, Number b) {
+  switch (kind) {
+    case Kind::Less:
+      return a < b;
+    case Kind::LessEqual:
+      return a <= b;
+    case Kind::Greater:
+      return a > b;
+    case Kind::GreaterEqual:
+      return a >= b;
+    case Kind::Equal:
+      return a == b;
+    case Kind::Unequal:
+      return a != b;
+    default:
+      return std::nullopt;
+  }
 }
 
 Result<Expression::Value> Expression::of_wholes(Kind kind, int64_t a, int64_t b) const {
@@ -124,18 +148,6 @@ Result<Expression::Value> Expression::of_wholes(Kind kind, int64_t a, int64_t b)
       return Value{.whole = std::min(a, b)};
     case Kind::Max:
       return Value{.whole = std::max(a, b)};
-    case Kind::Less:
-      return Value{.whole = a < b};
-    case Kind::LessEqual:
-      return Value{.whole = a <= b};
-    case Kind::Greater:
-      return Value{.whole = a > b};
-    case Kind::GreaterEqual:
-      return Value{.whole = a >= b};
-    case Kind::Equal:
-      return Value{.whole = a == b};
-    case Kind::Unequal:
-      return Value{.whole = a != b};
     default:
       GPUEMU_UNREACHABLE();
   }
@@ -155,18 +167,6 @@ Result<Expression::Value> Expression::of_reals(Kind kind, double a, double b) co
       return Value{.is_real = true, .real = std::min(a, b)};
     case Kind::Max:
       return Value{.is_real = true, .real = std::max(a, b)};
-    case Kind::Less:
-      return Value{.whole = a < b};
-    case Kind::LessEqual:
-      return Value{.whole = a <= b};
-    case Kind::Greater:
-      return Value{.whole = a > b};
-    case Kind::GreaterEqual:
-      return Value{.whole = a >= b};
-    case Kind::Equal:
-      return Value{.whole = a == b};
-    case Kind::Unequal:
-      return Value{.whole = a != b};
     default:
       return wrong("//, % and cdiv are for whole numbers");
   }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,9 @@ class Expression {
   Result<Value> evaluate(uint32_t node, const OpCase& c) const;
   Result<Value> of_operand(const Node& node, const OpCase& c) const;
   Result<Value> combine(const Node& node, const OpCase& c) const;
+  /// Nothing for a kind that is no comparison.
+  template <typename Number>
+  static std::optional<bool> compared(Kind kind, Number a, Number b);
   Result<Value> of_wholes(Kind kind, int64_t a, int64_t b) const;
   Result<Value> of_reals(Kind kind, double a, double b) const;
   Error wrong(const std::string& what) const;
