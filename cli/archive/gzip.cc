@@ -9,7 +9,7 @@ namespace gpuemu::cli {
 namespace {
 
 constexpr int kGzipWindow = 15 + 16;  ///< The largest window; 16 asks zlib for gzip's frame.
-constexpr size_t kPart = size_t{1} << 18;
+constexpr size_t kUnpackedStep = size_t{1} << 18;
 
 /// Drops const, because zlib takes a mutable pointer to input that it does not write.
 Bytef* input_of(std::string_view text) {
@@ -53,7 +53,7 @@ Result<std::string> gunzip(std::string_view packed, size_t bytes_max) {
   int done = Z_OK;
   while (done == Z_OK && text.size() <= bytes_max) {
     const size_t before = text.size();
-    text.resize(before + std::min(kPart, bytes_max + 1 - before));
+    text.resize(before + std::min(kUnpackedStep, bytes_max + 1 - before));
     stream.next_out = reinterpret_cast<Bytef*>(text.data() + before);
     stream.avail_out = static_cast<uInt>(text.size() - before);
     done = inflate(&stream, Z_NO_FLUSH);

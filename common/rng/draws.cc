@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kVersion = 1;
 /// Elements per part: as float64 they take a quarter of a typical second-level cache, and fill()
 /// splits them into lanes.
-constexpr size_t kPart = 16384;
+constexpr size_t kPartElements = 16384;
 constexpr double kExactInteger = 0x1p53;
 constexpr int kLeastExponent = -1074;
 constexpr int kMostExponent = 1023;
@@ -106,7 +106,7 @@ class Parts {
         item_bytes_(byte_size(dtype)),
         state_{wanted.state[0], wanted.state[1]},
         special_state_{wanted.special_state[0], wanted.special_state[1]},
-        values_(kPart) {}
+        values_(kPartElements) {}
 
   void next(std::span<std::byte> to) {
     const size_t count = to.size() / item_bytes_;
@@ -179,8 +179,8 @@ extern "C" {
   const size_t item_bytes = gpuemu::byte_size(*dtype);
   const std::span<std::byte> whole(static_cast<std::byte*>(to), count * item_bytes);
   gpuemu::Parts parts(*wanted, *distribution, *dtype);
-  for (size_t at = 0; at < whole.size(); at += gpuemu::kPart * item_bytes) {
-    parts.next(whole.subspan(at, std::min(gpuemu::kPart * item_bytes, whole.size() - at)));
+  for (size_t at = 0; at < whole.size(); at += gpuemu::kPartElements * item_bytes) {
+    parts.next(whole.subspan(at, std::min(gpuemu::kPartElements * item_bytes, whole.size() - at)));
   }
   return 0;
 }

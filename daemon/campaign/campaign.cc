@@ -327,11 +327,11 @@ bool Campaign::take_outcome(Finished one, Result<CaseReport> outcome, Progress& 
   // The thread that allocated memory frees it fastest, and the one that stores has the cases of
   // all.
   one.outcome.extras.tensors.reset();  // The snapshot has its own copy.
-  CasePlan told;                       // What Group::record() asks for.
-  told.iteration = one.plan.iteration;
-  told.dims = std::move(one.plan.dims);
-  told.value_strategy = one.plan.value_strategy;
-  one.plan = std::move(told);
+  CasePlan recorded;                   // What Group::record() reads.
+  recorded.iteration = one.plan.iteration;
+  recorded.dims = std::move(one.plan.dims);
+  recorded.value_strategy = one.plan.value_strategy;
+  one.plan = std::move(recorded);
   one.ended = Clock::now();
   progress.finished(std::move(one), lane);
   return !ends;
@@ -414,8 +414,8 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
     }
     return said;
   };
-  std::set<std::string> told;  // Texts that earlier runs of this campaign reported.
-  for (const auto& group : groups) told.merge(left_out_of(*group));
+  std::set<std::string> reported;  // Texts that earlier runs of this campaign reported.
+  for (const auto& group : groups) reported.merge(left_out_of(*group));
   GPUEMU_TRY(run_and_keep(progress, options));
   if (const auto broken = progress.broken()) return *broken;
 
@@ -430,7 +430,7 @@ Result<TestReportReply> Campaign::run(const CampaignOptions& options, const Camp
       }
     }
     for (const std::string& text : left_out_of(*group)) {
-      if (events.on_warning && !told.contains(text)) events.on_warning(text);
+      if (events.on_warning && !reported.contains(text)) events.on_warning(text);
     }
     if (!options.is_piece) describe_verdict(config_, *group->op, one);
     report.total += one.cases;

@@ -58,10 +58,10 @@ EvidenceCounts EvidenceTally::counts() const {
 
 std::optional<Evidence> EvidenceTally::piece(DType dtype) const {
   if (cases_.empty() && failed_ == 0) return std::nullopt;
-  Evidence told;
-  told.dtype = dtype;
-  told.counts = counts();
-  return told;
+  Evidence piece;
+  piece.dtype = dtype;
+  piece.counts = counts();
+  return piece;
 }
 
 void EvidenceTally::limit_sizes(const std::vector<DimSpec>& declared, Evidence& evidence) const {

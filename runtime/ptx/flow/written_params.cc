@@ -10,8 +10,8 @@ namespace {
 
 /// What a value may have been computed from: a bit for each parameter, and these.
 using Sources = uint64_t;
-constexpr Sources kAnywhere = Sources{1} << 63;  ///< May be any address.
-constexpr Sources kPart = Sources{1} << 62;      ///< At most 32 bits that came from memory.
+constexpr Sources kAnywhere = Sources{1} << 63;       ///< May be any address.
+constexpr Sources kPartOfAddress = Sources{1} << 62;  ///< At most 32 bits that came from memory.
 constexpr uint32_t kParamsMax = 62;
 
 class Tracer {
@@ -65,7 +65,8 @@ class Tracer {
     of_[reg] |= sources;
   }
   void add_loaded(const Operand& result) {
-    each_register(result, [&](uint32_t reg) { add(reg, is_wide(reg) ? kAnywhere : kPart); });
+    each_register(result,
+                  [&](uint32_t reg) { add(reg, is_wide(reg) ? kAnywhere : kPartOfAddress); });
   }
   void write(const Instruction& in, const Operand& address) {
     const bool elsewhere = in.has(Modifier::Shared) || in.has(Modifier::Local) ||
@@ -131,7 +132,7 @@ class Tracer {
       if (param_named(operand.name) != entry_.params.size()) return false;
       sources |= of(operand);
     }
-    const bool joins = (sources & kPart) != 0 && joins_parts(in);
+    const bool joins = (sources & kPartOfAddress) != 0 && joins_parts(in);
     each_register(in.operands[0], [&](uint32_t reg) {
       add(reg, sources | (joins && is_wide(reg) ? kAnywhere : 0));
     });
