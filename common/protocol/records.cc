@@ -38,6 +38,18 @@ Message& replace(Message& to, Message& from) noexcept {
   return *std::construct_at(&to, std::move(from));
 }
 
+/// Returns the text that `find` finds in the reply, or else in its summary; null if it finds none.
+template <typename Find>
+std::string* text_of(Reply& reply, const Find& find) {
+  return std::visit(
+      [&](auto& one) {
+        std::string* const own = find(one);
+        if constexpr (requires { one.summary; }) return own != nullptr ? own : find(one.summary);
+        return own;
+      },
+      reply);
+}
+
 }  // namespace
 
 const char* lower_name_of(LayoutKind layout) { return name_among(kLowerLayoutNames, layout); }
@@ -84,26 +96,20 @@ std::optional<uint64_t>* lease_of(Request& request) {
 }
 
 std::string* incomplete_of(Reply& reply) {
-  return std::visit(
-      [](auto& one) -> std::string* {
-        if constexpr (requires { one.incomplete; }) return &one.incomplete;
-        if constexpr (requires { one.summary.incomplete; }) return &one.summary.incomplete;
-        return nullptr;
-      },
-      reply);
+  return text_of(reply, [](auto& one) -> std::string* {
+    if constexpr (requires { one.incomplete; }) return &one.incomplete;
+    return nullptr;
+  });
 }
 const std::string* incomplete_of(const Reply& reply) {
   return incomplete_of(const_cast<Reply&>(reply));
 }
 
 std::string* execution_of(Reply& reply) {
-  return std::visit(
-      [](auto& one) -> std::string* {
-        if constexpr (requires { one.execution; }) return &one.execution;
-        if constexpr (requires { one.summary.execution; }) return &one.summary.execution;
-        return nullptr;
-      },
-      reply);
+  return text_of(reply, [](auto& one) -> std::string* {
+    if constexpr (requires { one.execution; }) return &one.execution;
+    return nullptr;
+  });
 }
 const std::string* execution_of(const Reply& reply) {
   return execution_of(const_cast<Reply&>(reply));
