@@ -18,7 +18,7 @@ static_assert(ByChance + 1 == kMaskedDraws);
 /// Larger than the other values of such cases, which are within 10, so that a maximum or minimum
 /// reveals them; in the random draw up to 2^15, which thresholds rarely exceed. In a declared
 /// range: a quarter at either end, or the middle.
-constexpr double kLeast = 16, kMost = 32, kPart = 0.25, kDoublings = 11;
+constexpr double kLeast = 16, kMost = 32, kQuarter = 0.25, kDoublings = 11;
 /// Numbers near the middle are smaller, so that clamping to [-1, 1] reveals them.
 constexpr double kSmall = 0.5;
 /// Replacements for infinity when a limit is computed: from 2^96 to 2^116, whose products are
@@ -40,8 +40,8 @@ double number_for(const Range* range, size_t draw, bool positive, double share) 
                                                 : kLeast + share * (kMost - kLeast);
     return positive ? magnitude : -magnitude;
   }
-  const double width = range->second - range->first, step = share * kPart * width;
-  if (draw == Middle) return range->first + (1 - kPart) / 2 * width + step;
+  const double width = range->second - range->first, step = share * kQuarter * width;
+  if (draw == Middle) return range->first + (1 - kQuarter) / 2 * width + step;
   return positive ? range->second - step : range->first + step;
 }
 
