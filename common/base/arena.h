@@ -38,6 +38,8 @@ class Arena {
   Status grow(uint64_t bytes);
   /// Maps the memory again after the creator has grown it, and invalidates spans taken before.
   Status refresh();
+  /// Calls refresh() only if the mapped memory ends before `end`.
+  Status reach(uint64_t end) { return end <= bytes_ ? ok_status() : refresh(); }
   /// InvalidArgument if the range is not inside the memory.
   Result<std::span<std::byte>> range(uint64_t offset, uint64_t bytes);
 

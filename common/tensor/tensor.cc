@@ -39,10 +39,14 @@ int64_t element_count(const Shape& shape) {
   return count;
 }
 
+uint64_t packed_bytes(DType dtype, const Shape& shape) {
+  return static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
+}
+
 std::string to_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 Tensor make_tensor(DType dtype, Shape shape) {
-  const auto bytes = static_cast<size_t>(element_count(shape)) * byte_size(dtype);
+  const uint64_t bytes = packed_bytes(dtype, shape);
   return {dtype, std::move(shape), std::vector<std::byte>(bytes)};
 }
 

@@ -21,6 +21,8 @@ using Strides = std::vector<int64_t>;  ///< In elements, one per dimension.
 Result<int64_t> checked_element_count(const Shape& shape);
 /// Returns the product of the sizes. Requires that checked_element_count(shape) succeeded.
 int64_t element_count(const Shape& shape);
+/// Returns the bytes of the packed elements. Requires that checked_element_count(shape) succeeded.
+uint64_t packed_bytes(DType dtype, const Shape& shape);
 Strides row_major_strides(const Shape& shape);
 std::string to_string(const Shape& shape);  ///< "[2, 3]"
 /// Returns the class of a tensor for which one measurement stands: its sizes rounded up to powers

@@ -41,7 +41,7 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   out.function = request.op.reference_function;
   out.process_only = request.op.reference_mode == ReferenceMode::Process;
   for (const PlanTensor& tensor : built.plan.tensors) {
-    if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
+    if (is_read(tensor)) {
       out.inputs.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.arena_offset});
     }
   }
@@ -68,15 +68,15 @@ ReferenceRequest reference_request(const CaseRequest& request, const BuiltPlan& 
   return out;
 }
 
-/// Maps what the reference has added to the memory for its answer.
-Status map_tensors(Arena& arena, const ReferenceReply& reply) {
-  const auto ends_outside = [&](const ReferenceTensor& tensor) {
-    const auto bytes = static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
-    return tensor.arena_offset + bytes > arena.bytes();
-  };
-  const bool is_mapped = std::ranges::none_of(reply.outputs, ends_outside) &&
-                         std::ranges::none_of(reply.scales, ends_outside);
-  return is_mapped ? ok_status() : arena.refresh();
+/// Returns where the memory that the reference has written ends; it may have grown the arena.
+uint64_t end_of(const ReferenceReply& reply) {
+  uint64_t end = 0;
+  for (const auto* written : {&reply.outputs, &reply.scales}) {
+    for (const ReferenceTensor& tensor : *written) {
+      end = std::max(end, tensor.arena_offset + packed_bytes(tensor.dtype, tensor.shape));
+    }
+  }
+  return end;
 }
 
 /// Waits for the answer. Tries a second time if Python was killed from outside while it started, or
@@ -129,7 +129,7 @@ Result<Next> execute(CaseWork& work) {
   if (reference && !*reference && reference->error().code == ErrorCode::Unavailable) {
     return reference->error();
   }
-  if (reference && *reference) GPUEMU_TRY(map_tensors(work.slot.arena, **reference));
+  if (reference && *reference) GPUEMU_TRY(work.slot.arena.reach(end_of(**reference)));
   if (!execution.kernel && execution.kernel.error().code == ErrorCode::Internal) {
     return execution.kernel.error();  // A fault of the host says nothing about the kernel.
   }
@@ -140,20 +140,14 @@ Status ask_predicates(CaseWork& work) {
   ReferenceReply& first = **work.execution.reference;
   ReferenceRequest request = reference_request(work.request, work.built);
   request.want_scale = false;
-  for (const auto* written : {&first.outputs, &first.scales}) {
-    for (const ReferenceTensor& tensor : *written) {
-      const auto bytes =
-          static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
-      request.result_offset = std::max(request.result_offset, tensor.arena_offset + bytes);
-    }
-  }
+  request.result_offset = std::max(request.result_offset, end_of(first));
   for (const PlanTensor& tensor : work.built.plan.tensors) {
     if (std::ranges::find(first.predicates, tensor.name) == first.predicates.end()) continue;
     request.judged.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.output_offset});
   }
   GPUEMU_TRY(work.slot.reference.begin(std::move(request)));
   const ReferenceReply said = GPUEMU_TRY(work.slot.reference.finish());
-  GPUEMU_TRY(map_tensors(work.slot.arena, said));
+  GPUEMU_TRY(work.slot.arena.reach(end_of(said)));
   for (const ReferenceTensor& tensor : said.outputs) {
     const auto bytes = GPUEMU_TRY(work.slot.arena.range(
         tensor.arena_offset, static_cast<uint64_t>(element_count(tensor.shape))));
@@ -166,7 +160,7 @@ Status ask_predicates(CaseWork& work) {
 Result<ReferenceReply> ask_reference(CaseWork& work) {
   GPUEMU_TRY(work.slot.reference.begin(reference_request(work.request, work.built)));
   auto reply = work.slot.reference.finish();
-  if (reply) GPUEMU_TRY(map_tensors(work.slot.arena, *reply));
+  if (reply) GPUEMU_TRY(work.slot.arena.reach(end_of(*reply)));
   return reply;
 }
 

@@ -20,8 +20,7 @@ Status fill_arena(const CaseRequest& request, const BuiltPlan& built, Arena& are
   for (size_t index = 0; index < request.plan.inputs.size(); ++index) {
     const CaseTensor& input = request.plan.inputs[index];
     const auto planned = std::ranges::find(built.plan.tensors, input.name, &PlanTensor::name);
-    const uint64_t bytes =
-        static_cast<uint64_t>(element_count(input.shape)) * byte_size(input.dtype);
+    const uint64_t bytes = packed_bytes(input.dtype, input.shape);
     fill_input(request.op, request.plan, index,
                GPUEMU_TRY(arena.range(planned->arena_offset, bytes)));
     if (!built.plan.warmup) continue;

@@ -19,11 +19,8 @@ bool is_wrong_value(const ValidationFailure& failure) {
 Result<std::vector<std::vector<std::byte>>> outputs_in(const BuiltPlan& built, Arena& arena) {
   std::vector<std::vector<std::byte>> all;
   for (const PlanTensor& tensor : built.plan.tensors) {
-    const bool output =
-        tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
-    const uint64_t bytes =
-        static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
-    const auto from = GPUEMU_TRY(arena.range(tensor.output_offset, output ? bytes : 0));
+    const uint64_t bytes = is_written(tensor) ? packed_bytes(tensor.dtype, tensor.shape) : 0;
+    const auto from = GPUEMU_TRY(arena.range(tensor.output_offset, bytes));
     all.emplace_back(from.begin(), from.end());
   }
   return all;

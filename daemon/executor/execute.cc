@@ -45,8 +45,6 @@ bool is_plain_output(const ExecutionPlan& plan, const std::string& name) {
   return found != plan.tensors.end() && found->role == Role::Output && found->initial.empty();
 }
 
-bool is_output(Role role) { return role == Role::Output || role == Role::InOut; }
-
 class Execution {
  public:
   Execution(RunMemory& memory, ModuleId module, Arena& arena, const ExecutionPlan& plan)
@@ -321,12 +319,12 @@ Status Execution::run_warmup(std::vector<ExecuteBuffer>& buffers) {
   }
   RunOutputs outputs(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (!is_output(plan_.tensors[i].role)) continue;
+    if (!is_written(plan_.tensors[i])) continue;
     GPUEMU_TRY(buffers[i].download());
   }
   GPUEMU_TRY(memory_.settle());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
+    if (is_written(plan_.tensors[i])) outputs[i] = buffers[i].packed();
   }
   memory_.reuse_host();
   warmed_up_ = std::move(outputs);
@@ -354,7 +352,7 @@ Result<RunOutputs> Execution::run_once(uint32_t run) {
   for (size_t i = 0; i < buffers.size(); ++i) {
     add(buffers[i].guard_finding());
     add(buffers[i].input_finding());
-    if (is_output(plan_.tensors[i].role)) outputs[i] = buffers[i].packed();
+    if (is_written(plan_.tensors[i])) outputs[i] = buffers[i].packed();
   }
   previous_ = std::move(buffers);
   return outputs;

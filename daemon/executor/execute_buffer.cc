@@ -14,10 +14,6 @@ namespace {
 constexpr std::byte kNanPoison[2] = {std::byte{0xfa}, std::byte{0xff}};
 constexpr std::byte kFinitePoison{0x55};
 
-bool reads_arena(PlanTensor::Role role) {
-  return role == PlanTensor::Role::Input || role == PlanTensor::Role::InOut;
-}
-
 struct Sizes {
   uint64_t front, body, total;
 };
@@ -147,9 +143,8 @@ std::span<const std::byte> ExecuteBuffer::body(std::span<const std::byte> image)
 
 Result<std::span<const std::byte>> ExecuteBuffer::image(Arena& arena, uint32_t run,
                                                         bool warmup) const {
-  const bool reads = reads_arena(tensor_->role), dense = is_dense(*tensor_);
-  const uint64_t bytes =
-      static_cast<uint64_t>(element_count(tensor_->shape)) * byte_size(tensor_->dtype);
+  const bool reads = is_read(*tensor_), dense = is_dense(*tensor_);
+  const uint64_t bytes = packed_bytes(tensor_->dtype, tensor_->shape);
   const uint64_t offset = warmup ? tensor_->warmup_offset : tensor_->arena_offset;
   if (reads && dense && total_bytes_ == bytes && memory_->copies_now()) {
     return std::span<const std::byte>(GPUEMU_TRY(arena.range(offset, bytes)));
@@ -176,7 +171,7 @@ Status ExecuteBuffer::upload(Arena& arena, uint32_t run, bool warmup) {
   if (total_bytes_ == 0) return ok_status();
   GPUEMU_TRY(memory_->upload(allocation_, uploaded_));
   // A kernel must not read poison.
-  const bool is_known = reads_arena(tensor_->role) || !tensor_->initial.empty();
+  const bool is_known = is_read(*tensor_) || !tensor_->initial.empty();
   return is_known ? ok_status() : memory_->device().forget(address(), body_bytes_);
 }
 
@@ -186,8 +181,7 @@ Status ExecuteBuffer::download() {
 }
 
 std::vector<std::byte> ExecuteBuffer::packed() const {
-  std::vector<std::byte> elements(static_cast<uint64_t>(element_count(tensor_->shape)) *
-                                  byte_size(tensor_->dtype));
+  std::vector<std::byte> elements(packed_bytes(tensor_->dtype, tensor_->shape));
   gather(tensor_->dtype, tensor_->shape, tensor_->layout, body(downloaded_), elements);
   return elements;
 }
@@ -234,8 +228,7 @@ std::optional<HarnessFinding> ExecuteBuffer::guard_finding() const {
 std::optional<HarnessFinding> ExecuteBuffer::input_finding() const {
   if (tensor_->role != PlanTensor::Role::Input) return std::nullopt;
   if (same_bytes(body(uploaded_), body(downloaded_))) return std::nullopt;
-  std::vector<std::byte> before(static_cast<uint64_t>(element_count(tensor_->shape)) *
-                                byte_size(tensor_->dtype));
+  std::vector<std::byte> before(packed_bytes(tensor_->dtype, tensor_->shape));
   gather(tensor_->dtype, tensor_->shape, tensor_->layout, body(uploaded_), before);
   const std::vector<std::byte> after = packed();
   const size_t element = byte_size(tensor_->dtype);

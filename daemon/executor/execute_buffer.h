@@ -38,7 +38,8 @@ class ExecuteBuffer {
   uint64_t front_bytes() const { return front_bytes_; }
 
   /// Fills everything for `run`, and copies the inputs (with `warmup`, those of the warmup) from
-  /// the arena.
+  /// the arena. Until the findings below are computed, nothing may grow or refresh the arena or
+  /// write the inputs in it: a dense input is compared with the arena itself.
   Status upload(Arena& arena, uint32_t run, bool warmup = false);
   /// Reads everything back. After RunMemory::settle(), the packed elements and the findings below
   /// are available.
@@ -60,7 +61,7 @@ class ExecuteBuffer {
   const PlanTensor* tensor_;
   uint64_t allocation_ = 0;
   uint64_t front_bytes_ = 0, body_bytes_ = 0, total_bytes_ = 0;
-  std::span<const std::byte> uploaded_;
+  std::span<const std::byte> uploaded_;  ///< What image() returned: may lie in the arena.
   std::span<std::byte> downloaded_;
 };
 

@@ -8,9 +8,7 @@ namespace {
 
 /// Returns whether the tensor's elements have shadows; in the order of ShadowConfig::regions.
 bool has_shadow(const PlanTensor& tensor) {
-  const bool output =
-      tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
-  return output && is_float(tensor.dtype) && byte_size(tensor.dtype) >= 2;
+  return is_written(tensor) && is_float(tensor.dtype) && byte_size(tensor.dtype) >= 2;
 }
 
 /// Returns the place of element number `flat` in the tensor's buffer, in elements.

@@ -16,8 +16,7 @@ Result<std::vector<std::byte>> value_of(const PlanVariable& variable, Arena& are
                  value.tensor, plan.tensors.size());
   }
   const PlanTensor& tensor = plan.tensors[static_cast<size_t>(value.tensor)];
-  const uint64_t bytes =
-      static_cast<uint64_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+  const uint64_t bytes = packed_bytes(tensor.dtype, tensor.shape);
   const auto packed =
       GPUEMU_TRY(arena.range(warmup ? tensor.warmup_offset : tensor.arena_offset, bytes));
   return std::vector<std::byte>(packed.begin(), packed.end());

@@ -41,6 +41,10 @@ struct PlanTensor {
 inline bool is_read(const PlanTensor& tensor) {
   return tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut;
 }
+/// Returns whether the tensor's values after the first run are results.
+inline bool is_written(const PlanTensor& tensor) {
+  return tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
+}
 
 /// Shadow execution of the plan; emulator only.
 struct PlanShadow {

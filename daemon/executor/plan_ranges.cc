@@ -35,9 +35,7 @@ Status Collector::add(const ExecutionPlan& plan, size_t number) {
     GPUEMU_TRY(add(ranges.inputs, tensor.arena_offset, bytes));
     if (plan.warmup) GPUEMU_TRY(add(ranges.inputs, tensor.warmup_offset, bytes));
   }
-  if (tensor.role != PlanTensor::Role::Output && tensor.role != PlanTensor::Role::InOut) {
-    return ok_status();
-  }
+  if (!is_written(tensor)) return ok_status();
   const uint64_t windows = plan.sparse_launch_ms != 0 ? kSparseWindows : 1;
   GPUEMU_TRY(add(ranges.outputs, tensor.output_offset, bytes * windows));
   if (!plan.shadow.wanted || number >= plan.shadow.offsets.size()) return ok_status();

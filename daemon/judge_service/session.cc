@@ -142,8 +142,7 @@ Result<Message> CheckSession::make_case(const Json& request) {
     const CaseTensor& input = plan.inputs[index];
     inputs.push_back(json_of(input));
     const size_t first = reply.data.size();
-    reply.data.resize(first +
-                      static_cast<size_t>(element_count(input.shape)) * byte_size(input.dtype));
+    reply.data.resize(first + packed_bytes(input.dtype, input.shape));
     fill_input(op, plan, index, std::span(reply.data).subspan(first));
   }
   reply.json = {{"dtype", name_of(plan.dtype)},

@@ -19,7 +19,7 @@ namespace {
 
 Status copy_outputs(CaseWork& work) {
   for (const PlanTensor& tensor : work.built.plan.tensors) {
-    if (tensor.role != PlanTensor::Role::Output && tensor.role != PlanTensor::Role::InOut) continue;
+    if (!is_written(tensor)) continue;
     const TensorView view =
         GPUEMU_TRY(arena_view(work.slot.arena, tensor.dtype, tensor.shape, tensor.output_offset));
     work.outputs[tensor.name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};

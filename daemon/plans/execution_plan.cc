@@ -16,10 +16,6 @@
 namespace gpuemu {
 namespace {
 
-uint64_t packed_bytes(DType dtype, const Shape& shape) {
-  return static_cast<uint64_t>(element_count(shape)) * byte_size(dtype);
-}
-
 /// Allocates offsets in the arena one after another.
 class OffsetPlanner {
  public:
@@ -411,9 +407,8 @@ Result<uint64_t> device_bytes_of(const KernelConfig& kernel, const OpConfig& op,
 void add_warmup(BuiltPlan& built) {
   OffsetPlanner offsets(built.result_offset);
   for (PlanTensor& tensor : built.plan.tensors) {
-    if (tensor.role == PlanTensor::Role::Input || tensor.role == PlanTensor::Role::InOut) {
-      tensor.warmup_offset = offsets.take(packed_bytes(tensor.dtype, tensor.shape));
-    }
+    if (!is_read(tensor)) continue;
+    tensor.warmup_offset = offsets.take(packed_bytes(tensor.dtype, tensor.shape));
   }
   built.result_offset = offsets.end();
   built.plan.warmup = true;
@@ -454,14 +449,12 @@ void plan_shadow(const ShadowOptions& options, BuiltPlan& built) {
   built.result_offset = (built.result_offset + 63) / 64 * 64;
   for (size_t i = 0; i < plan.tensors.size(); ++i) {
     const PlanTensor& tensor = plan.tensors[i];
-    const bool output =
-        tensor.role == PlanTensor::Role::Output || tensor.role == PlanTensor::Role::InOut;
     plan.shadow.offsets.push_back(built.result_offset);
-    if (output) {
+    if (is_written(tensor)) {
       built.result_offset +=
           static_cast<uint64_t>(element_count(tensor.shape)) * sizeof(ElementShadow);
     }
-    if (!output || options.output != tensor.name) continue;
+    if (!is_written(tensor) || options.output != tensor.name) continue;
     plan.shadow.tensor = static_cast<int32_t>(i);
     plan.shadow.element = options.element;
     plan.shadow.block = options.block;

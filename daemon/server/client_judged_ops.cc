@@ -29,8 +29,7 @@ struct ScriptRun {
 /// Copies a tensor out of the arena, so that the next script may reuse the arena.
 Result<Tensor> fetch(Arena& arena, const ReferenceTensor& at) {
   Tensor tensor{at.dtype, at.shape, {}};
-  const auto bytes = GPUEMU_TRY(arena.range(
-      at.arena_offset, static_cast<uint64_t>(element_count(at.shape)) * byte_size(at.dtype)));
+  const auto bytes = GPUEMU_TRY(arena.range(at.arena_offset, packed_bytes(at.dtype, at.shape)));
   tensor.data.assign(bytes.begin(), bytes.end());
   return tensor;
 }

@@ -20,7 +20,7 @@ Result<uint64_t> bytes_of_cases(const FuzzConfig& fuzz, const std::vector<std::s
   for (uint64_t number = 0; number < count && bytes <= kReplyTensorBytesMax; ++number) {
     const LegacyPlan plan = GPUEMU_TRY(plan_legacy_case(fuzz, names, number));
     for (const Shape& shape : plan.input_shapes) {
-      bytes += static_cast<uint64_t>(element_count(shape)) * byte_size(plan.dtype);
+      bytes += packed_bytes(plan.dtype, shape);
     }
   }
   return bytes;

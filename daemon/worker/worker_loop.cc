@@ -171,9 +171,8 @@ Result<std::vector<std::byte>> WorkerLoop::run_plan(const ExecutionPlan& plan) {
     return error(ErrorCode::Corruption, "a plan of arena {} of {}", plan.arena, arenas_.size());
   }
   const auto ranges = ranges_of(plan);
-  if (!ranges || ranges->end > arenas_[plan.arena].bytes()) {
-    GPUEMU_TRY(arenas_[plan.arena].refresh());
-  }
+  Arena& arena = arenas_[plan.arena];
+  GPUEMU_TRY(ranges ? arena.reach(ranges->end) : arena.refresh());
   const ExecutionReport report = GPUEMU_TRY(
       plan.fresh_module ? run_afresh(module->second.text, plan) : run(module->second.id, plan));
   // A fault may have destroyed the device.

@@ -23,7 +23,7 @@ ValidationFailure failure_of(const Comparison& comparison, FindingKind kind, std
 /// Reports a tensor whose size does not match its shape, which would be read beyond its end.
 void check_size(const Comparison& comparison, const char* side, const TensorView& tensor,
                 Verdict& verdict) {
-  const auto expected = static_cast<size_t>(element_count(tensor.shape)) * byte_size(tensor.dtype);
+  const auto expected = packed_bytes(tensor.dtype, tensor.shape);
   if (tensor.data.size() == expected) return;
   verdict.failures.push_back(failure_of(
       comparison, FindingKind::ShapeMismatch,
