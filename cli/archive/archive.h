@@ -14,7 +14,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/ci.gen.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

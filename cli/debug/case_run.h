@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/kernel_records.gen.h"
+#include "common/protocol/replies.gen.h"
 #include "runtime/backends/backends.h"
 #include "runtime/device/device.h"
 

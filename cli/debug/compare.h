@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/kernel_records.gen.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

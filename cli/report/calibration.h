@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/evidence.gen.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/sessions.gen.h"
+#include "common/protocol/workers.gen.h"
 
 namespace gpuemu::cli {
 

@@ -7,7 +7,9 @@
 
 #include "cli/findings/finding_blocks.h"
 #include "cli/findings/one_line.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/evidence.gen.h"
+#include "common/protocol/records.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {
 

@@ -7,6 +7,7 @@
 #include "common/codec/fields_artifacts.gen.h"
 #include "common/codec/fields_ci.gen.h"
 #include "common/codec/fields_daemon.gen.h"
+#include "common/codec/fields_errors.gen.h"
 #include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_kernel_records.gen.h"
 #include "common/codec/fields_ranges.gen.h"
@@ -149,13 +150,6 @@ void fields(V& v, R& r) {
 template <typename V, Is<TestBatchReply> R>
 void fields(V& v, R& r) {
   v.required("cases", r.cases);
-}
-
-template <typename V, Is<ErrorReply> R>
-void fields(V& v, R& r) {
-  v.required("code", r.code);
-  v.required("message", r.message);
-  v.extra("retry_after_ms", r.retry_after_ms);
 }
 
 template <typename V, Is<TestReportReply> R>

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/config/config.h"
 #include "common/config/expression.h"
+#include "common/config/op_config.h"
 #include "common/numeric/dtype.h"
 
 namespace gpuemu {

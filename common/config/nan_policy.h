@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "common/config/config.h"
+#include "common/config/judging.h"
 
 namespace gpuemu {
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 
 namespace gpuemu {
 

@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "common/numeric/dtype.h"

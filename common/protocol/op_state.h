@@ -2,9 +2,11 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
-#include "common/protocol/records.h"
-#include "common/protocol/replies.h"
+#include <fmt/core.h>
+
+#include "common/protocol/evidence.gen.h"
 
 namespace gpuemu {
 

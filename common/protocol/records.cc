@@ -7,6 +7,7 @@
 #include "common/protocol/names.h"
 #include "common/protocol/replies.h"
 #include "common/protocol/requests.h"
+#include "common/protocol/wire_errors.h"
 
 namespace gpuemu {
 namespace {

@@ -1,5 +1,5 @@
-// Every reply of the wire protocol as one struct; a Reply is one of them. The struct's name without
-// "Reply" is the wire's `type`.
+// The replies that belong to no other table, as one struct each. The struct's name without "Reply"
+// is the wire's `type`.
 // Written by tools/make_protocol.py from replies.def; edit that and run it again.
 // clang-format off
 #pragma once
@@ -8,7 +8,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "common/numeric/dtype.h"
@@ -16,13 +15,11 @@
 #include "common/protocol/case_input.h"
 #include "common/protocol/ci.gen.h"
 #include "common/protocol/daemon.gen.h"
+#include "common/protocol/errors.gen.h"
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
-#include "common/protocol/ranges.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
-#include "common/protocol/storage.gen.h"
-#include "common/protocol/tapes.gen.h"
 #include "common/protocol/workers.gen.h"
 #include "common/tensor/tensor.h"
 
@@ -31,32 +28,6 @@ namespace gpuemu {
 inline constexpr uint64_t kProtocolVersion = 1;
 
 inline constexpr uint64_t kBaselineSchemaVersion = 1;
-
-enum class WireErrorCode {
-  OpNotFound,
-  ReferenceScriptFailed,
-  InvalidRequest,
-  InternalError,
-  NotFound,
-  ConfigError,
-  KernelNotFound,
-  ArtifactNotFound,
-  BaselineNotFound,
-  PtxParseError,
-  ProjectNotFound,
-  Busy,
-  Damaged,
-  Stopped,
-  SessionNotFound,
-  LimitExceeded,
-  Unauthorized,
-  CuobjdumpNotAvailable,
-  VersionMismatch,
-};
-inline constexpr WireErrorCode kLastWireErrorCode = WireErrorCode::VersionMismatch;
-/// The name on the wire, and back.
-const char* name_of(WireErrorCode value);
-std::optional<WireErrorCode> wire_error_code_from_name(const std::string& name);
 
 /// A case for an op that the client runs.
 struct TestCase {
@@ -192,13 +163,6 @@ struct TestCaseReply {
 struct TestBatchReply {
   std::vector<TestCase> cases;
   bool operator==(const TestBatchReply&) const = default;
-};
-
-struct ErrorReply {
-  WireErrorCode code = WireErrorCode::InternalError;
-  std::string message;
-  uint64_t retry_after_ms = 0;  ///< Busy: when sending it again may help.
-  bool operator==(const ErrorReply&) const = default;
 };
 
 struct TestReportReply {
@@ -426,73 +390,5 @@ struct ProjectsReply {
   std::vector<ProjectInfo> projects;
   bool operator==(const ProjectsReply&) const = default;
 };
-
-// X(name) of every reply.
-#define GPUEMU_REPLIES(X) \
-  X(ArtifactMetricsResult) \
-  X(ArtifactList) \
-  X(ArtifactDiffs) \
-  X(Pong) \
-  X(Ok) \
-  X(ValidationResult) \
-  X(SubmitResult) \
-  X(Results) \
-  X(BaselineComparison) \
-  X(FuzzResults) \
-  X(ReproduceResult) \
-  X(MinimizeResult) \
-  X(LintResults) \
-  X(CiRunComplete) \
-  X(TestCase) \
-  X(TestBatch) \
-  X(Error) \
-  X(TestReport) \
-  X(JobStarted) \
-  X(JobStatus) \
-  X(Devices) \
-  X(ConfigShow) \
-  X(DaemonStatus) \
-  X(Case) \
-  X(BaselineList) \
-  X(Baseline) \
-  X(KernelCoverage) \
-  X(Calibration) \
-  X(ExportedCase) \
-  X(MutationReport) \
-  X(KernelComparison) \
-  X(FailuresDeleted) \
-  X(ExplainResult) \
-  X(BoundsReport) \
-  X(Projects) \
-  X(StorageClaimed) \
-  X(StorageStatus) \
-  X(StoragePruned) \
-  X(StorageReport) \
-  X(StorageCompacted) \
-  X(SessionOpened) \
-  X(SessionInfo) \
-  X(Sessions) \
-  X(Top) \
-  X(Jobs) \
-  X(WorkerAccepted) \
-  X(TapeAccepted) \
-  X(TapeStatus) \
-  X(Tensor) \
-  X(Trace) \
-  X(Corpus) \
-  X(FuzzFinished)
-
-using ReplyVariant = std::variant<
-    ArtifactMetricsResultReply, ArtifactListReply, ArtifactDiffsReply, PongReply, OkReply,
-    ValidationResultReply, SubmitResultReply, ResultsReply, BaselineComparisonReply,
-    FuzzResultsReply, ReproduceResultReply, MinimizeResultReply, LintResultsReply,
-    CiRunCompleteReply, TestCaseReply, TestBatchReply, ErrorReply, TestReportReply, JobStartedReply,
-    JobStatusReply, DevicesReply, ConfigShowReply, DaemonStatusReply, CaseReply, BaselineListReply,
-    BaselineReply, KernelCoverageReply, CalibrationReply, ExportedCaseReply, MutationReportReply,
-    KernelComparisonReply, FailuresDeletedReply, ExplainResultReply, BoundsReportReply,
-    ProjectsReply, StorageClaimedReply, StorageStatusReply, StoragePrunedReply, StorageReportReply,
-    StorageCompactedReply, SessionOpenedReply, SessionInfoReply, SessionsReply, TopReply, JobsReply,
-    WorkerAcceptedReply, TapeAcceptedReply, TapeStatusReply, TensorReply, TraceReply, CorpusReply,
-    FuzzFinishedReply>;
 
 }  // namespace gpuemu

@@ -1,10 +1,9 @@
-// The daemon's replies: the structs of replies.def.
+// Any reply of the daemon. Code that uses a few of them includes the headers of their tables.
 #pragma once
 
 #include <string>
 
-#include "common/base/error.h"
-#include "common/protocol/replies.gen.h"
+#include "common/protocol/any_reply.gen.h"
 
 namespace gpuemu {
 
@@ -22,11 +21,6 @@ struct Reply : ReplyVariant {
   GPUEMU_REPLIES(GPUEMU_CONSTRUCTOR)
 #undef GPUEMU_CONSTRUCTOR
 };
-
-/// Maps InvalidArgument to InvalidRequest, NotFound to NotFound, Compile to PtxParseError, and all
-/// others to InternalError.
-WireErrorCode wire_code_of(ErrorCode code);
-ErrorReply error_reply(const Error& error);
 
 /// Return the text of the reply, or of its summary, that says why it is incomplete, or where its
 /// kernels ran; null if it has none.

@@ -1,4 +1,5 @@
-// The requests to the daemon: the structs of requests.def, and their traits.
+// Any request to the daemon, and the traits of each. Code that uses a few of them includes the
+// headers of their tables.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/protocol/requests.gen.h"
+#include "common/protocol/any_request.gen.h"
 
 namespace gpuemu {
 

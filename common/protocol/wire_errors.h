@@ -4,10 +4,16 @@
 #include <string>
 #include <utility>
 
+#include "common/base/error.h"
 #include "common/base/service_limits.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/errors.gen.h"
 
 namespace gpuemu {
+
+/// Maps InvalidArgument to InvalidRequest, NotFound to NotFound, Compile to PtxParseError, and all
+/// others to InternalError.
+WireErrorCode wire_code_of(ErrorCode code);
+ErrorReply error_reply(const Error& error);
 
 /// Returns a reply with the code Busy, which asks the client to try again after kBusyRetry.
 inline ErrorReply busy_reply(std::string message) {

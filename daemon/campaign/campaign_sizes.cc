@@ -5,6 +5,7 @@
 #include "daemon/campaign/campaign.h"
 #include "daemon/case/case_report.h"
 #include "daemon/kernels/kernel_store.h"
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/cases/large_sizes.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "common/config/kernel_config.h"
 #include "daemon/campaign/campaign.h"
 #include "daemon/case/case_request.h"
 #include "daemon/comparison/fused_products.h"
@@ -9,6 +10,7 @@
 #include "daemon/pipeline/case_run.h"
 #include "daemon/plans/execution_plan.h"
 #include "daemon/schedule/extra_slots.h"
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
 #include "runtime/device/contraction.h"
 #include "runtime/device/device_traits.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "common/protocol/evidence.gen.h"
 #include "daemon/case/case_report.h"
 

@@ -14,6 +14,7 @@
 #include "daemon/execution/plan_case.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/plans/execution_plan.h"
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
 #include "judge/cases/case.h"
 #include "runtime/device/device_traits.h"

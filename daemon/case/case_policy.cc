@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/config/config.h"
 #include "daemon/case/case_request.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"

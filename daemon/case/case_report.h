@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "common/protocol/ci.h"
+#include "common/protocol/kernel_records.gen.h"
 #include "common/protocol/records.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 #include "judge/bounds/error_range.h"
 #include "judge/explain/exact_comparison.h"
 #include "judge/verdict/trivial_outputs.h"

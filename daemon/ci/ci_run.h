@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "common/config/config.h"
+#include "common/protocol/artifacts.gen.h"
 #include "common/protocol/ci.h"
-#include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
+#include "common/protocol/replies.gen.h"
+#include "common/protocol/requests.gen.h"
 #include "daemon/campaign/campaign.h"
 #include "daemon/measure/measure_kernels.h"
 #include "daemon/storage/store.h"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "common/base/text.h"
+#include "common/config/config.h"
 #include "common/numeric/element.h"
 #include "daemon/case/arena_view.h"
 #include "daemon/case/case_policy.h"
@@ -16,7 +17,7 @@
 #include "daemon/comparison/validation_policy.h"
 #include "daemon/execution/execute_case.h"
 #include "daemon/execution/reference_again.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 #include "judge/bounds/customary.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/exact_sums.h"

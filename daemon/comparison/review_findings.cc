@@ -5,6 +5,7 @@
 #include <map>
 
 #include "common/base/text.h"
+#include "common/config/op_config.h"
 #include "common/numeric/element.h"
 #include "daemon/case/case_request.h"
 #include "daemon/case/compared_values.h"

@@ -14,6 +14,7 @@
 #include "daemon/comparison/sums_of_case.h"
 #include "daemon/execution/exact_runs.h"
 #include "daemon/kernels/prepared_kernel.h"
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "common/base/service_limits.h"
+#include "common/config/config.h"
 #include "daemon/case/case_request.h"
 #include "judge/bounds/blocks.h"
 #include "judge/bounds/float_format.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 #include "daemon/database/ledger.h"
 
 namespace gpuemu::storage {

@@ -15,7 +15,7 @@
 #include <sys/types.h>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 #include "daemon/database/ledger_keeper.h"
 #include "daemon/database/rocks.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 
 namespace gpuemu::storage {
 

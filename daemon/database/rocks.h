@@ -12,7 +12,7 @@
 #include <rocksdb/options.h>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 #include "daemon/database/ledger.h"
 
 namespace gpuemu::storage {

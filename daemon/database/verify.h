@@ -8,7 +8,7 @@
 
 #include <rocksdb/db.h>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 #include "daemon/database/rocks.h"
 
 namespace gpuemu::storage {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "common/base/blake2.h"
+#include "common/config/config.h"
 #include "common/numeric/element.h"
 #include "common/rng/rng.h"
 #include "daemon/case/case_policy.h"
@@ -12,7 +13,7 @@
 #include "daemon/execution/device_findings.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/sparse_plan.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 #include "judge/explain/exact_comparison.h"
 #include "judge/explain/moved_constants.h"
 

@@ -14,6 +14,7 @@
 namespace gpuemu {
 
 struct PreparedKernel;
+struct KernelConfig;
 struct Slot;
 
 /// Runs the kernel on all derived cases that the relations of a case need, on one slot.

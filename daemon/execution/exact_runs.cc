@@ -2,7 +2,7 @@
 
 #include "daemon/case/reproduction.h"
 #include "daemon/execution/derived_runs.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 
 namespace gpuemu {
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/config/config.h"
 #include "common/numeric/element.h"
 #include "daemon/case/case_work.h"
 #include "daemon/kernels/prepared_kernel.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {

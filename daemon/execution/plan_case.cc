@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "common/config/kernel_config.h"
 #include "daemon/case/case_work.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 #include "judge/relations/derived_case.h"
 #include "runtime/profile/reach_set.h"
 

@@ -6,7 +6,7 @@
 #include "daemon/case/case_work.h"
 #include "daemon/execution/execute_case.h"
 #include "daemon/plans/execution_plan.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 
 namespace gpuemu {
 namespace {

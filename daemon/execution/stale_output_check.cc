@@ -5,7 +5,7 @@
 #include "daemon/case/case_work.h"
 #include "daemon/execution/device_findings.h"
 #include "daemon/kernels/prepared_kernel.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 
 namespace gpuemu {
 namespace {

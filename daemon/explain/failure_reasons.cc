@@ -8,8 +8,10 @@
 
 #include "common/base/service_limits.h"
 #include "common/base/shell_word.h"
+#include "common/config/config.h"
 #include "common/numeric/element.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/records.h"
+#include "common/protocol/replies.gen.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/execution/device_findings.h"
 #include "judge/cases/case.h"

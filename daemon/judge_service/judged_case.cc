@@ -14,7 +14,7 @@
 #include "daemon/execution/reference_again.h"
 #include "daemon/kernels/prepared_kernel.h"
 #include "daemon/plans/execution_plan.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 #include "judge/bounds/conditioning.h"
 #include "judge/bounds/float_format.h"
 

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/config/kernel_config.h"
+#include "common/config/op_config.h"
 #include "daemon/kernels/prepared_kernel.h"
 
 namespace gpuemu {

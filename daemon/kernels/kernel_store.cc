@@ -7,6 +7,7 @@
 #include "common/base/blake2.h"
 #include "common/base/files.h"
 #include "common/base/limits.h"
+#include "common/config/config.h"
 #include "common/config/source_kind.h"
 #include "judge/metrics/branch_constants.h"
 #include "kernels/catalog.h"

@@ -5,7 +5,7 @@
 
 #include "common/base/result.h"
 #include "common/config/config.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 
 namespace gpuemu {
 

@@ -7,7 +7,7 @@
 
 #include "common/base/result.h"
 #include "common/config/config.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 #include "daemon/kernels/kernel_store.h"
 
 namespace gpuemu {

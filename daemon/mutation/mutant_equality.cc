@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/config/config.h"
 #include "common/numeric/ulp.h"
 #include "daemon/case/case_policy.h"
 #include "daemon/case/case_report.h"

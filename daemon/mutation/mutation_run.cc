@@ -15,6 +15,7 @@
 #include "daemon/mutation/mutation_cases.h"
 #include "daemon/pipeline/case_run.h"
 #include "daemon/plans/execution_plan.h"
+#include "daemon/schedule/slot.h"
 #include "judge/cases/case_tensors.h"
 #include "judge/mutants/mutants.h"
 #include "runtime/ptx/parse.h"

@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/kernel_records.gen.h"
+#include "common/protocol/replies.gen.h"
 #include "daemon/kernels/kernel_store.h"
 #include "daemon/schedule/slot_pool.h"
 

@@ -7,7 +7,9 @@
 #include <limits>
 
 #include "common/base/files.h"
+#include "common/config/kernel_config.h"
 #include "common/config/nan_policy.h"
+#include "common/config/op_config.h"
 #include "common/tensor/fill_elements.h"
 #include "daemon/case/case_request.h"
 #include "daemon/kernels/prepared_kernel.h"

@@ -2,7 +2,7 @@
 
 #include "daemon/execution/execute_case.h"
 #include "daemon/pipeline/stages.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 
 namespace gpuemu {
 

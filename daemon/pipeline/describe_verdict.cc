@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "common/base/text.h"
+#include "common/config/config.h"
 #include "daemon/case/case_report.h"
 #include "judge/relations/known_properties.h"
 

@@ -8,7 +8,7 @@
 #include "daemon/case/arena_view.h"
 #include "daemon/case/case_work.h"
 #include "daemon/pipeline/case_export.h"
-#include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot.h"
 #include "judge/bounds/error_bound.h"
 #include "judge/bounds/float_format.h"
 #include "judge/relations/known_properties.h"

@@ -5,6 +5,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/limits.h"
+#include "common/config/config.h"
 #include "common/config/initial_value.h"
 #include "common/numeric/element.h"
 #include "daemon/executor/execute_buffer.h"

@@ -18,6 +18,7 @@
 #include "common/codec/shared_tensor.h"
 #include "common/protocol/replies.h"
 #include "common/protocol/requests.h"
+#include "common/protocol/wire_errors.h"
 #include "common/tls/secret_file.h"
 
 namespace gpuemu {

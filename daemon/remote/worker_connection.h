@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
+#include "common/protocol/errors.gen.h"
+#include "common/protocol/workers.gen.h"
 #include "common/tls/tls_channel.h"
 #include "daemon/remote/mailbox.h"
 #include "daemon/remote/remote_registry.h"

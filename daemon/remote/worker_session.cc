@@ -15,7 +15,8 @@
 
 #include "common/base/limits.h"
 #include "common/codec/json_codec.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/errors.gen.h"
+#include "common/protocol/workers.gen.h"
 #include "daemon/remote/device_info.h"
 
 namespace gpuemu {

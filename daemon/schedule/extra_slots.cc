@@ -2,12 +2,21 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include <fmt/ranges.h>
 
+#include "daemon/schedule/slot_pool_options.h"
 #include "runtime/device/device_traits.h"
 
 namespace gpuemu {
+
+ExtraSlots::ExtraSlots(const SlotPoolOptions& own, std::vector<std::string> backends)
+    : own_(std::make_unique<const SlotPoolOptions>(own)), backends_(std::move(backends)) {}
+
+ExtraSlots::~ExtraSlots() = default;
+
+const std::string& ExtraSlots::own_backend() const { return own_->worker.backend; }
 
 std::string ExtraSlots::other_backend() const {
   for (const DeviceTraits& one : computing_backends()) {
@@ -26,7 +35,7 @@ Result<SlotPool*> ExtraSlots::get(const SlotVariant& variant) {
   if (ended_) return error(ErrorCode::Unavailable, "the daemon is shutting down");
   std::unique_ptr<SlotPool>& pool = pools_[variant];
   if (pool != nullptr) return pool.get();
-  SlotPoolOptions options = own_;
+  SlotPoolOptions options = *own_;
   options.worker.backend = variant.backend;
   if (!variant.contraction.empty()) options.worker.contraction = variant.contraction;
   options.worker.contraction_seed = variant.contraction_seed;

@@ -26,10 +26,10 @@ struct SlotVariant {
 class ExtraSlots {
  public:
   /// `own` are the options of the daemon's slots; `backends` are those of this machine.
-  ExtraSlots(SlotPoolOptions own, std::vector<std::string> backends)
-      : own_(std::move(own)), backends_(std::move(backends)) {}
+  ExtraSlots(const SlotPoolOptions& own, std::vector<std::string> backends);
+  ~ExtraSlots();
 
-  const std::string& own_backend() const { return own_.worker.backend; }
+  const std::string& own_backend() const;
   /// Returns the backend that could contradict the daemon's own; "" if there is none.
   std::string other_backend() const;
   /// Returns Unavailable for a backend that this machine does not have.
@@ -40,7 +40,7 @@ class ExtraSlots {
   void shutdown();
 
  private:
-  const SlotPoolOptions own_;
+  const std::unique_ptr<const SlotPoolOptions> own_;
   const std::vector<std::string> backends_;
   mutable std::mutex mutex_;
   bool ended_ = false;                                      // Guarded by mutex_.

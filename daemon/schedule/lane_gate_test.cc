@@ -8,7 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
+#include "daemon/schedule/slot_pool_options.h"
 
 namespace gpuemu {
 namespace {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "daemon/schedule/busy_meter.h"
+#include "daemon/schedule/slot.h"
+#include "daemon/schedule/slot_pool_options.h"
 
 namespace gpuemu {
 
@@ -70,6 +72,11 @@ Status SlotPool::State::add_worker(size_t number, const SlotPoolOptions& options
     }
   }
   return ok_status();
+}
+
+SlotLease::SlotLease(SlotPool& pool, size_t index, LaneGate::Ticket ticket, LaneClaim claim)
+    : pool_(&pool), index_(index), ticket_(ticket), claim_(std::move(claim)) {
+  inside_before_ = (*this)->worker.plans_inside();
 }
 
 SlotLease::SlotLease(SlotLease&& other) noexcept

@@ -1,6 +1,4 @@
-// Slots. A slot executes one case at a time, or several small ones of one thread: it has shared
-// memory, a seat at a worker and a reference process. A waiting case gets one when the gate admits
-// it.
+// The slots of a daemon. A waiting case gets one when the gate admits it.
 #pragma once
 
 #include <atomic>
@@ -11,45 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "common/base/arena.h"
-#include "daemon/reference/reference_process.h"
+#include "common/base/result.h"
 #include "daemon/schedule/lane_gate.h"
-#include "daemon/worker/worker_seat.h"
 
 namespace gpuemu {
 
-/// Its processes start at their first use. `memory` must outlive the slot.
-struct Slot {
-  Slot(Arena& memory, WorkerSeat seat, ReferenceSeat scripts)
-      : arena(memory), worker(std::move(seat)), reference(scripts) {}
-
-  Arena& arena;
-  WorkerSeat worker;
-  ReferenceSeat reference;
-  /// Places for more cases of the same thread, each with an arena of its own. Their plans and
-  /// requests wait at the slot's worker and reference process.
-  std::vector<std::unique_ptr<Slot>> beside = {};
-};
-
-struct SlotPoolOptions {
-  uint32_t count = 1;    ///< Number of workers, each one process.
-  uint32_t devices = 1;  ///< The devices are assigned to the workers in turn.
-  /// Slots that share a worker. On a GPU several slots with one worker are three times as fast as
-  /// one; several workers are slower, because processes take turns.
-  uint32_t slots_per_worker = 1;
-  /// Cases that a slot may hold at a time for one thread, which hands them to its processes
-  /// together.
-  uint32_t places_per_slot = 1;
-  WorkerOptions worker;
-  ReferenceOptions reference;
-  WorkerPlaces places = {};
-  /// Additional slots for cases that remote workers run: this many for each connected one, and at
-  /// most this many. They wait at the local workers if no remote one is idle.
-  uint32_t slots_per_remote = 0, remote_slots_max = 0;
-  /// Limits the cases of all pools that share it, and selects the next case; null: a separate gate
-  /// with as many lanes as there are slots.
-  std::shared_ptr<LaneGate> gate = {};
-};
+class ReferenceFiles;
+struct Slot;
+struct SlotPoolOptions;
+struct WorkerPlaces;
 
 struct SlotStatistics {
   bool busy = false;
@@ -117,10 +85,7 @@ class SlotLease {
 
  private:
   friend class SlotPool;
-  SlotLease(SlotPool& pool, size_t index, LaneGate::Ticket ticket, LaneClaim claim)
-      : pool_(&pool), index_(index), ticket_(ticket), claim_(std::move(claim)) {
-    inside_before_ = (*this)->worker.plans_inside();
-  }
+  SlotLease(SlotPool& pool, size_t index, LaneGate::Ticket ticket, LaneClaim claim);
 
   SlotPool* pool_;  ///< Null after a move.
   size_t index_;

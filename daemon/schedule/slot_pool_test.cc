@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include "daemon/executor/plan.h"
+#include "daemon/schedule/slot.h"
+#include "daemon/schedule/slot_pool_options.h"
 #include "runtime/device/device.h"
 
 namespace gpuemu {

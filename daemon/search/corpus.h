@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/records.h"
 #include "daemon/search/corpus_entries.h"

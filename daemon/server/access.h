@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/errors.gen.h"
 #include "common/protocol/requests.h"
 #include "common/transport/server.h"
 #include "daemon/sessions/sessions.h"

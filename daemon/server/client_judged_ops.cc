@@ -5,8 +5,10 @@
 
 #include "common/base/arena.h"
 #include "common/base/limits.h"
+#include "common/protocol/wire_errors.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/campaign/silent_reference.h"
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/storage/store.h"

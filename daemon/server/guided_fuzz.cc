@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "common/protocol/wire_errors.h"
 #include "daemon/campaign/campaign.h"
 #include "daemon/search/corpus.h"
 #include "daemon/search/guided_search.h"

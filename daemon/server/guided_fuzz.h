@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
+#include "common/protocol/requests.gen.h"
 #include "daemon/server/handlers.h"
 
 namespace gpuemu {

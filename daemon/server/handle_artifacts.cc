@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "common/base/text.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 #include "daemon/storage/store.h"

@@ -2,6 +2,7 @@
 // both.
 #include <map>
 
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/handlers.h"
 #include "daemon/storage/store.h"
 

@@ -1,6 +1,8 @@
 // Handles Ping, Shutdown, lists of ops and devices, and jobs.
 #include <unistd.h>
 
+#include "common/protocol/wire_errors.h"
+#include "daemon/schedule/slot_pool_options.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/protocol/op_state.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/case_report.h"
 #include "daemon/server/campaign_events.h"
 #include "daemon/server/handlers.h"

@@ -7,6 +7,7 @@
 
 #include "common/base/limits.h"
 #include "common/protocol/op_state.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/case_report.h"
 #include "daemon/executor/plan.h"
 #include "daemon/explain/compiler_sensitivity.h"

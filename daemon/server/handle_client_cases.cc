@@ -1,5 +1,6 @@
 // GetTestCase and GetTestBatch: returns cases of the clients' generator without running them.
 #include "common/base/limits.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/project.h"
 #include "judge/cases/case.h"

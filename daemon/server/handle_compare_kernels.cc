@@ -1,4 +1,5 @@
 // CompareKernels: finds what two kernels do differently.
+#include "common/protocol/wire_errors.h"
 #include "daemon/measure/compare_kernels.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"

@@ -3,6 +3,7 @@
 
 #include "common/config/source_kind.h"
 #include "common/protocol/op_state.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/case_report.h"
 #include "daemon/search/corpus.h"
 #include "daemon/search/coverage_map.h"

@@ -1,4 +1,5 @@
 // Explain: runs a stored failure again with shadow execution.
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/explain/case_explanation.h"
 #include "daemon/pipeline/describe_verdict.h"

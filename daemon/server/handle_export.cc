@@ -1,4 +1,5 @@
 // ExportCase: returns a stored failure with everything that a standalone program needs to run it.
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/server/handlers.h"

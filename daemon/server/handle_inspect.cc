@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "common/config/names.h"
+#include "common/protocol/wire_errors.h"
 #include "common/toml/nearest.h"
 #include "daemon/measure/measure_kernels.h"
 #include "daemon/server/config_watch.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/blake2.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/pipeline/describe_verdict.h"

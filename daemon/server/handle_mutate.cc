@@ -1,4 +1,5 @@
 // Mutate: counts how many planted mistakes the cases of an op detect.
+#include "common/protocol/wire_errors.h"
 #include "daemon/mutation/mutation_run.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "common/base/project_id.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/server/project.h"

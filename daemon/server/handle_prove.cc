@@ -1,4 +1,5 @@
 // Prove: finds which accesses of the kernels are provably in bounds of their tensors.
+#include "common/protocol/wire_errors.h"
 #include "daemon/measure/prove_accesses.h"
 #include "daemon/server/config_watch.h"
 #include "daemon/server/handlers.h"

@@ -3,6 +3,7 @@
 #include <iterator>
 #include <memory>
 
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/explain/failure_reasons.h"
 #include "daemon/search/corpus.h"

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 

@@ -1,4 +1,5 @@
 // Counts, prunes, compacts, verifies and copies the stored records of all projects.
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 #include "daemon/server/storage_requests.h"

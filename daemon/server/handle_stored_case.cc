@@ -1,5 +1,6 @@
 // Reproduce and GetCase: regenerate a stored failure from its seed.
 #include "common/codec/json_codec.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/case/case_report.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/pipeline/describe_verdict.h"

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "common/base/blake2.h"
+#include "common/protocol/wire_errors.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/case/case_report.h"
 #include "daemon/server/client_judged_ops.h"

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/handlers.h"
 #include "daemon/server/open_projects.h"
 

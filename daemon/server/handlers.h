@@ -7,6 +7,8 @@
 #include <string>
 
 #include "common/base/clock.h"
+#include "common/protocol/replies.h"
+#include "common/protocol/requests.h"
 #include "common/transport/server.h"
 #include "daemon/schedule/lane_claim.h"
 #include "daemon/server/job_table.h"

@@ -10,6 +10,8 @@
 #include "common/base/files.h"
 #include "common/codec/json_codec.h"
 #include "daemon/case/case_report.h"
+#include "daemon/schedule/slot.h"
+#include "daemon/schedule/slot_pool_options.h"
 #include "daemon/server/project.h"
 #include "daemon/storage/store.h"
 

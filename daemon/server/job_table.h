@@ -14,8 +14,10 @@
 #include <thread>
 #include <vector>
 
+#include "common/protocol/evidence.gen.h"
 #include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
+#include "common/protocol/requests.gen.h"
+#include "common/protocol/sessions.gen.h"
 #include "daemon/schedule/lane_claim.h"
 
 namespace gpuemu {

@@ -10,6 +10,7 @@
 #include "daemon/local_worker/worker_thread.h"
 #include "daemon/reference/find_python.h"
 #include "daemon/remote/device_info.h"
+#include "daemon/schedule/slot_pool_options.h"
 #include "runtime/backends/backends.h"
 #include "runtime/device/device_traits.h"
 

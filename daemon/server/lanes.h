@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/daemon.gen.h"
 #include "daemon/schedule/extra_slots.h"
 #include "daemon/schedule/slot_pool.h"
 
 namespace gpuemu {
+
+class RemotePool;
 
 /// The gate of each backend, created by the first project that uses it. Thread-safe.
 class LaneGates {

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "common/numeric/element.h"
+#include "common/protocol/wire_errors.h"
 #include "common/rng/legacy.h"
 #include "common/tensor/snapshot.h"
+#include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool.h"
 #include "daemon/server/client_judged_ops.h"
 #include "daemon/storage/store.h"

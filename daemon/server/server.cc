@@ -11,6 +11,7 @@
 #include "common/config/stub_reference.h"
 #include "common/process/acting_user.h"
 #include "common/protocol/wire_errors.h"
+#include "daemon/schedule/slot_pool_options.h"
 #include "daemon/server/access.h"
 #include "daemon/server/client_shared_memory.h"
 #include "daemon/server/handlers.h"

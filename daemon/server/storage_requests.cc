@@ -5,6 +5,7 @@
 #include "common/base/project_id.h"
 #include "common/codec/json_codec.h"
 #include "common/codec/shared_tensor.h"
+#include "common/protocol/wire_errors.h"
 #include "daemon/server/folder_lock.h"
 
 namespace gpuemu {

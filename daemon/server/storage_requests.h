@@ -9,7 +9,7 @@
 
 #include "common/config/config.h"
 #include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
+#include "common/protocol/storage.gen.h"
 #include "daemon/server/retention_keeper.h"
 #include "daemon/storage/project_stores.h"
 

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "common/base/files.h"
+#include "daemon/schedule/slot_pool_options.h"
 #include "daemon/server/job_table.h"
 #include "daemon/sessions/sessions.h"
 #include "daemon/sessions/share.h"

@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
-#include "common/protocol/requests.h"
+#include "common/protocol/errors.gen.h"
+#include "common/protocol/sessions.gen.h"
 #include "common/transport/server.h"
 #include "daemon/schedule/lane_claim.h"
 #include "daemon/sessions/share.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 #include "daemon/records/stored_project.h"
 #include "daemon/storage/pruning.h"
 #include "daemon/storage/store.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "common/base/retention.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/storage.gen.h"
 
 namespace gpuemu {
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <system_error>
 
+#include "common/protocol/wire_errors.h"
 #include "daemon/tapes/tape_ops.h"
 
 namespace gpuemu {

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "common/protocol/replies.h"
+#include "common/protocol/errors.gen.h"
 #include "daemon/schedule/lane_claim.h"
 #include "daemon/tapes/tape_device.h"
 #include "daemon/tapes/tape_hosts.h"

@@ -17,7 +17,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/protocol/replies.h"
+#include "common/protocol/errors.gen.h"
+#include "common/protocol/tapes.gen.h"
 #include "daemon/tapes/executor.h"
 #include "daemon/tapes/tape_ops.h"
 #include "runtime/tape/scheduler.h"

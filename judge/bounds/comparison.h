@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/config/judging.h"
 #include "common/protocol/records.h"
 #include "common/tensor/tensor_view.h"
 

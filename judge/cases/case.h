@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/service_limits.h"
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "common/tensor/tensor.h"
 #include "judge/cases/dims.h"
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {

@@ -18,13 +18,6 @@ constexpr int64_t kPrimes[] = {2,  3,  5,  7,  11, 13, 17,  19,  23,  29,  31,  
 constexpr size_t kCornersMax = 24;
 constexpr int64_t kTiles[] = {16, 32, 64, 128, 256};
 
-int64_t lowest(const DimSpec& dim) {
-  return dim.is_set ? std::ranges::min(dim.values) : dim.values.front();
-}
-int64_t highest(const DimSpec& dim) {
-  return dim.is_set ? std::ranges::max(dim.values) : dim.values.back();
-}
-
 /// Returns the sizes that the dim may have, sorted and unique.
 std::vector<int64_t> legal(const DimSpec& dim, const std::vector<int64_t>& wanted) {
   std::set<int64_t> sizes;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "common/rng/rng.h"
 #include "judge/cases/constants.h"
 

@@ -31,9 +31,6 @@ constexpr int64_t kDrawnFrom = 64, kLeastPart = 32, kMostPart = 4;
 /// Size of the dims other than the largest one. Size 1 would not exercise their loops.
 constexpr int64_t kBeside = 3;
 
-int64_t lowest(const DimSpec& dim) { return std::ranges::min(dim.values); }
-int64_t highest(const DimSpec& dim) { return std::ranges::max(dim.values); }
-
 int64_t small_size(const DimSpec& dim) {
   if (!dim.is_set) return std::clamp(kBeside, lowest(dim), highest(dim));
   int64_t best = highest(dim);

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {

@@ -5,7 +5,8 @@
 #include <map>
 #include <string>
 
-#include "common/config/config.h"
+#include "common/config/kernel_config.h"
+#include "common/config/op_config.h"
 #include "judge/inbounds/launch_domain.h"
 
 namespace gpuemu::inbounds {

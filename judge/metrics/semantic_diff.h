@@ -2,7 +2,7 @@
 // constants, conditions, synchronization and memory accesses.
 #pragma once
 
-#include "common/protocol/replies.h"
+#include "common/protocol/replies.gen.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu {

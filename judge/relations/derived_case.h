@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "common/tensor/tensor.h"
 #include "judge/cases/case.h"
 #include "runtime/device/thread_order.h"

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/config/config.h"
 #include "judge/relations/relation_checker.h"
 
 namespace gpuemu {

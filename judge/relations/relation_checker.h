@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "common/config/config.h"
+#include "common/config/op_config.h"
 #include "common/protocol/records.h"
 #include "judge/bounds/comparison.h"
 #include "judge/relations/derived_case.h"

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/config/config.h"
 #include "common/config/names.h"
 #include "judge/relations/known_properties.h"
 

@@ -15,6 +15,8 @@
 
 namespace gpuemu {
 
+struct OpConfig;
+
 /// Draws per set of inputs: an element that is the same for this many different replacements of
 /// each NaN and infinity does not depend on them. They are high, low, near 0, and random.
 inline constexpr size_t kMaskedDraws = 4;

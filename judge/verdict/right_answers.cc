@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "common/config/op_config.h"
 #include "common/numeric/element.h"
 #include "judge/bounds/comparison.h"
 #include "judge/bounds/float_format.h"

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/config/op_config.h"
 #include "common/numeric/element.h"
 #include "judge/bounds/test_values.h"
 

@@ -40,7 +40,7 @@ def test_the_page_of_gpuemu_toml_has_every_key_that_is_read_and_no_other():
 
 
 def test_each_error_code_is_sent_and_on_the_page_or_reserved():
-    codes = re.search(r"^enum WireErrorCode\n(.*?)\n\n", text_of("common/protocol/tables/replies.def"), flags=re.S | re.M)[1]
+    codes = re.search(r"^enum WireErrorCode\n(.*?)\n\n", text_of("common/protocol/tables/errors.def"), flags=re.S | re.M)[1]
     sent, reserved = (set(re.findall(r"^  (\w+)$", part, flags=re.M)) for part in codes.split("# Reserved"))
     code = "\n".join(path.read_text() for house in ("common/protocol", "daemon") for path in (ROOT / house).rglob("*.cc")
                      if not path.name.endswith(("_test.cc", ".gen.cc")))  # fmt: skip
@@ -56,8 +56,9 @@ def test_what_the_readers_of_gpuemu_toml_set_is_used():
     users += [ROOT / "common/config/config.cc", ROOT / "common/config/check_op.cc", ROOT / "common/config/settings.cc"]
     shows = {"project_ops.cc", "config_schema.cc"}
     text = "\n".join(path.read_text() for path in users if not path.name.endswith("_test.cc") and path.name not in shows)
+    structs = "\n".join(text_of(f"common/config/{name}.h") for name in ("config", "op_config", "kernel_config", "judging"))
     unused = []
-    for struct, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", text_of("common/config/config.h"), flags=re.S | re.M):
+    for struct, body in re.findall(r"^struct (\w+) \{\n(.*?)^\};", structs, flags=re.S | re.M):
         code = re.sub(r"///?[^\n]*", "", body)
         code = re.sub(r"\{[^{}]*\}", "", code)
         for declaration in re.findall(r"^  (?!const |std::string text|static )[\w:<>, ]+? (\w+(?: = [^,;]+)?(?:,\s*\w+(?: = [^,;]+)?)*);", code, flags=re.M):

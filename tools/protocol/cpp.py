@@ -75,15 +75,18 @@ def enumeration(enum):
     ]
 
 
+def tables_with(kind, protocol):
+    return {table.name for table in protocol.tables for one in table.items if isinstance(one, Record) and one.kind == kind}
+
+
 def added_to(table, protocol):
     """Returns the tables whose requests or replies belong to the variant of this one."""
     kind = {"requests": "request", "replies": "reply"}.get(table.name)
-    return {other.name for other in protocol.tables if other is not table
-            for one in other.items if isinstance(one, Record) and one.kind == kind}
+    return tables_with(kind, protocol) - {table.name} if kind else set()
 
 
 def includes_of(table, protocol):
-    found = {f"{FOLDER}/{name}.gen.h" for name in added_to(table, protocol)}
+    found = set()
     for record in (one for one in table.items if isinstance(one, Record)):
         for base in {element(member.type) for member in record.members}:
             if base == "dtype":
@@ -130,9 +133,21 @@ def requests_part(protocol):
                     *textwrap.wrap(names, WIDTH, initial_indent="    ", subsequent_indent="    "), "};", ""]
 
 
+def replies_part(protocol):
+    replies = protocol.records("reply")
+    return macro("GPUEMU_REPLIES", "X(name) of every reply.", [one.name for one in replies]) + variant("ReplyVariant", [one.struct for one in replies])
+
+
+def variant_file(kind, body, protocol):
+    """Returns the header of all requests or replies together; a user of a few of them includes only their tables."""
+    includes = sorted(f"{FOLDER}/{name}.gen.h" for name in tables_with(kind, protocol))
+    purpose = f"All {'requests' if kind == 'request' else 'replies'} together: a list for the preprocessor, and a variant."
+    return head(purpose, "common/protocol/tables/*.def", includes, ("variant",)) + body + tail()
+
+
 def structs_file(table, protocol):
     lines = head(table.intro, f"{table.name}.def", includes_of(table, protocol),
-                 ("cstdint", "map", "optional", "string", "variant", "vector"))
+                 ("cstdint", "map", "optional", "string", "vector"))
     records = [one for one in table.items if isinstance(one, Record)]
     for item in table.items:
         if isinstance(item, Constant):
@@ -142,12 +157,6 @@ def structs_file(table, protocol):
         elif isinstance(item, Record) and "." not in item.name:
             nested = [one for one in records if one.name.startswith(item.name + ".")]
             lines += struct(item, protocol, nested) + [""]
-    if table.name == "requests":
-        lines += requests_part(protocol)
-    if table.name == "replies":
-        replies = protocol.records("reply")
-        lines += macro("GPUEMU_REPLIES", "X(name) of every reply.", [one.name for one in replies])
-        lines += variant("ReplyVariant", [one.struct for one in replies])
     return lines + tail()
 
 
@@ -240,6 +249,8 @@ def files(protocol):
     for table in protocol.tables:
         made[f"{FOLDER}/{table.name}.gen.h"] = structs_file(table, protocol)
         made[f"{CODEC}/fields_{table.name}.gen.h"] = fields_file(table, protocol)
+    made[f"{FOLDER}/any_request.gen.h"] = variant_file("request", requests_part(protocol), protocol)
+    made[f"{FOLDER}/any_reply.gen.h"] = variant_file("reply", replies_part(protocol), protocol)
     made[f"{FOLDER}/enums.gen.h"] = enums_file(protocol)
     made[f"{FOLDER}/names.gen.cc"] = names_file(protocol)
     return {path: "\n".join(lines) + "\n" for path, lines in made.items()}
