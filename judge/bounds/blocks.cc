@@ -6,14 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
+#include "common/numeric/infinity.h"
 #include "judge/bounds/avx2.h"
 
 namespace gpuemu {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 constexpr size_t kLanes = 4;
 struct LaneSums {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <string_view>
 
 #include "common/base/check.h"
+#include "common/numeric/infinity.h"
 #include "judge/bounds/blocks.h"
 #include "judge/bounds/float_format.h"
 
@@ -17,7 +17,6 @@ namespace {
 constexpr double kSafety = 8;  // K: rounding noise beyond 8 sigma has probability under 3e-14.
 constexpr double kUnknown = -1;
 constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<double> all_of(const TensorView& tensor) {
   std::vector<double> values(static_cast<size_t>(element_count(tensor.shape)));

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "common/numeric/element.h"
+#include "common/numeric/infinity.h"
 
 namespace gpuemu {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// Returns the number of the format that is nearest to `value` without going beyond it, on the side
 /// of `toward`.

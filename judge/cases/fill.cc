@@ -11,6 +11,7 @@
 
 #include "common/base/check.h"
 #include "common/numeric/element.h"
+#include "common/numeric/infinity.h"
 #include "common/rng/fill.h"
 #include "judge/cases/case.h"
 #include "judge/cases/case_tensors.h"
@@ -21,7 +22,6 @@
 namespace gpuemu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExactInteger = 0x1p53;
 
 /// What a strategy draws, before folding, scaling and clamping.

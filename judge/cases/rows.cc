@@ -6,12 +6,12 @@
 #include <limits>
 
 #include "common/numeric/element.h"
+#include "common/numeric/infinity.h"
 #include "common/rng/fill.h"
 
 namespace gpuemu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 enum class Form : uint8_t {

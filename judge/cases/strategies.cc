@@ -27,13 +27,13 @@ enum class Gate : uint8_t {
   Never,   ///< Markers.
 };
 
-struct Row {
+struct StrategyRow {
   Strategy strategy;
   StrategyKind kind;
   Gate gate;
 };
 
-constexpr Row kRows[] = {
+constexpr StrategyRow kRows[] = {
 #define GPUEMU_STRATEGY(value, name, kind, tier, gate, description, when) \
   {Strategy::value, StrategyKind::kind, Gate::gate},
 #include "common/config/strategies.def"
@@ -97,7 +97,7 @@ std::vector<Strategy> allowed(StrategyKind kind, const OpConfig& op, DType dtype
   const auto is_asked = [&](Strategy strategy) { return std::ranges::count(chosen, strategy) > 0; };
   const bool by_default = is_asked(Strategy::Default);
   std::vector<Strategy> named, defaults;
-  for (const Row& row : kRows) {
+  for (const StrategyRow& row : kRows) {
     if (row.kind != kind || !open(row.gate, op, dtype)) continue;
     if (comes_unasked(row.gate, op, dtype)) defaults.push_back(row.strategy);
     if (!by_default && is_asked(row.strategy)) named.push_back(row.strategy);

@@ -5,12 +5,12 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
-#include <limits>
+
+#include "common/numeric/infinity.h"
 
 namespace gpuemu {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Sigmas between a sample's percentile and the true one. If it is farther away (one in 16,000), the
 // pass is repeated.
 constexpr double kSpread = 4;

@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "common/numeric/infinity.h"
 #include "judge/bounds/float_format.h"
 
 namespace gpuemu {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 void add_fault(Fault fault, size_t index, Scan& scan) {
   if (fault != Fault::None) scan.faults[static_cast<size_t>(fault)].add(index, scan.grid);

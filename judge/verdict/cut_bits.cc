@@ -11,11 +11,11 @@ namespace gpuemu {
 namespace {
 
 /// Elements that are looked at, spread over the output.
-constexpr size_t kSampleMax = 4096;
+constexpr size_t kLookedAtMax = 4096;
 /// A few equal values say nothing, because all of them round the same way.
 constexpr size_t kDifferentMin = 32;
 /// Positions in the gap between two neighbours where the nearest one is clear.
-constexpr double kClear = 0.125, kHalf = 0.5;
+constexpr double kClearPlace = 0.125, kHalfPlace = 0.5;
 /// One element in this many may be off for another reason.
 constexpr size_t kOthersShare = 20;
 
@@ -30,7 +30,7 @@ bool cuts_bits_off(const Comparison& comparison) {
   }
   const FloatFormat& format = format_of(output.dtype);
   const auto count = static_cast<size_t>(element_count(output.shape));
-  const size_t step = std::max<size_t>(1, (count + kSampleMax - 1) / kSampleMax);
+  const size_t step = std::max<size_t>(1, (count + kLookedAtMax - 1) / kLookedAtMax);
   std::set<double> cut;
   size_t seen = 0, others = 0;
   for (size_t i = 0; i < count; i += step) {
@@ -38,14 +38,14 @@ bool cuts_bits_off(const Comparison& comparison) {
     if (!std::isfinite(reference) || !std::isfinite(value) || value == 0) continue;
     const double unit = ulp_at(format, reference), magnitude = std::fabs(reference) / unit;
     const double place = magnitude - std::floor(magnitude);
-    const bool rises = place > kHalf + kClear && place < 1 - kClear;
-    const bool falls = place > kClear && place < kHalf - kClear;
+    const bool rises = place > kHalfPlace + kClearPlace && place < 1 - kClearPlace;
+    const bool falls = place > kClearPlace && place < kHalfPlace - kClearPlace;
     if (!rises && !falls) continue;
     ++seen;
     const bool is_cut = std::fabs(value) == std::floor(magnitude) * unit;
     if (!is_cut) ++others;
     if (rises && is_cut) cut.insert(reference);
-    if (others * kOthersShare > kSampleMax) return false;
+    if (others * kOthersShare > kLookedAtMax) return false;
   }
   return cut.size() >= kDifferentMin && others * kOthersShare <= seen;
 }

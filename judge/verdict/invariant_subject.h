@@ -3,17 +3,16 @@
 
 #include <cmath>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/numeric/infinity.h"
 #include "judge/bounds/float_format.h"
 #include "judge/verdict/validate.h"
 
 namespace gpuemu::invariants {
 
-inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Roundings of a sum or a mean stay within this many sigma of the scale-aware bound.
 inline constexpr double kSafety = 8;
 

@@ -5,8 +5,10 @@
 
 #include <fmt/core.h>
 
+#include "common/config/op_config.h"
 #include "common/numeric/element.h"
 #include "common/rng/rng.h"
+#include "judge/verdict/nan_for_infinity.h"
 
 namespace gpuemu {
 namespace {
@@ -83,11 +85,9 @@ Tensor limited(const TensorView& view, size_t draw, Stream stream) {
   return made;
 }
 
-bool has_infinity(const TensorView& view) {
-  if (!holds_large(view.dtype)) return false;
-  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
-  widen_to_double(view.dtype, view.data, values);
-  return std::ranges::any_of(values, [](double value) { return std::isinf(value); });
+/// Returns whether a limit replaces elements: infinities of a type that holds the replacements.
+bool has_large_infinity(const TensorView& view) {
+  return holds_large(view.dtype) && has_infinity(view);
 }
 
 bool is_same(double a, double b) { return a == b || std::fabs(a - b) <= kAgree * std::fabs(a); }
@@ -154,8 +154,8 @@ DeclaredRanges declared_ranges(const OpConfig& op) {
 }
 
 size_t limit_draws(const std::map<std::string, TensorView>& inputs) {
-  const bool any =
-      std::ranges::any_of(inputs, [](const auto& input) { return has_infinity(input.second); });
+  const bool any = std::ranges::any_of(
+      inputs, [](const auto& input) { return has_large_infinity(input.second); });
   return any ? kMaskedDraws : 0;
 }
 
@@ -175,7 +175,7 @@ NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
   for (const auto& [name, view] : inputs) {
     made[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
     const std::string label = fmt::format("masked/{}/{}", name, draw);
-    if (is_limit && has_infinity(view)) {
+    if (is_limit && has_large_infinity(view)) {
       made[name] = limited(view, draw, Stream(drawn.base_seed, drawn.iteration, "limit/" + name));
     }
     if (set > 0 && name != with_none[set - 1]) continue;

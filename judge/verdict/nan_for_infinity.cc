@@ -9,13 +9,6 @@
 namespace gpuemu {
 namespace {
 
-bool has_infinity(const TensorView& view) {
-  if (!is_float(view.dtype)) return false;
-  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
-  widen_to_double(view.dtype, view.data, values);
-  return std::ranges::any_of(values, [](double value) { return std::isinf(value); });
-}
-
 /// Returns a copy of the reference with elements replaced by `value`; nothing if it replaces none.
 template <typename Value>
 std::optional<Tensor> replaced(const TensorView& reference, const Value& value) {
@@ -34,6 +27,13 @@ std::optional<Tensor> replaced(const TensorView& reference, const Value& value) 
 }
 
 }  // namespace
+
+bool has_infinity(const TensorView& view) {
+  if (!is_float(view.dtype)) return false;
+  std::vector<double> values(static_cast<size_t>(element_count(view.shape)));
+  widen_to_double(view.dtype, view.data, values);
+  return std::ranges::any_of(values, [](double value) { return std::isinf(value); });
+}
 
 std::optional<Tensor> nan_for_infinity(const Comparison& comparison) {
   const TensorView &output = comparison.output, &reference = comparison.reference;

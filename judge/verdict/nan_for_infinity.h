@@ -10,6 +10,9 @@
 
 namespace gpuemu {
 
+/// Returns false for a type without infinities.
+bool has_infinity(const TensorView& view);
+
 /// Returns a copy of the reference with NaN where the output has NaN and the reference an infinity.
 /// Nothing if there is no such element or no infinite input: for finite inputs, only the infinity
 /// is right.

@@ -8,14 +8,14 @@
 namespace gpuemu::emulator {
 namespace {
 /// Alignment of the driver's malloc, and the unused bytes after each piece.
-constexpr uint64_t kAlign = 16, kGap = 32;
-constexpr int kPoison = 0xfb;
+constexpr uint64_t kPieceAlign = 16, kGap = 32;
+constexpr int kNewPoison = 0xfb;
 }  // namespace
 
 bool Heap::open() {
   if (arena_ != nullptr) return true;
-  arena_.reset(static_cast<std::byte*>(std::calloc(kDeviceHeapBytes + kAlign, 1)));
-  begin_ = (reinterpret_cast<uint64_t>(arena_.get()) + kAlign - 1) / kAlign * kAlign;
+  arena_.reset(static_cast<std::byte*>(std::calloc(kDeviceHeapBytes + kPieceAlign, 1)));
+  begin_ = (reinterpret_cast<uint64_t>(arena_.get()) + kPieceAlign - 1) / kPieceAlign * kPieceAlign;
   unused_ = begin_;
   end_ = begin_ + kDeviceHeapBytes;
   return arena_ != nullptr;
@@ -24,7 +24,7 @@ bool Heap::open() {
 uint64_t Heap::take(uint64_t bytes) {
   const std::lock_guard lock(mutex_);
   if (bytes > kDeviceHeapBytes || !open()) return 0;
-  const uint64_t room = (bytes + kGap + kAlign - 1) / kAlign * kAlign;
+  const uint64_t room = (bytes + kGap + kPieceAlign - 1) / kPieceAlign * kPieceAlign;
   auto at = pieces_.end();
   if (room <= end_ - unused_) {
     at = pieces_.insert_or_assign(unused_, Piece{allocation(), room}).first;
@@ -42,7 +42,7 @@ uint64_t Heap::take(uint64_t bytes) {
   made.defined.assign(bytes, 0);
   made.sources.clear();
   made.marks = made.defined.data();
-  std::memset(reinterpret_cast<void*>(made.base), kPoison, bytes);
+  std::memset(reinterpret_cast<void*>(made.base), kNewPoison, bytes);
   return made.base;
 }
 

@@ -12,7 +12,7 @@ namespace gpuemu::emulator {
 namespace {
 
 /// The first page of a mapping holds its length, for unmap_sparse.
-constexpr uint64_t kPage = 4096;
+constexpr uint64_t kLengthPage = 4096;
 /// Smallest size mapped at once: Linux allows 65,530 mappings per process.
 constexpr uint64_t kPieceMin = uint64_t{8} << 20;
 /// Largest memory that the repeated pattern itself may take.
@@ -53,24 +53,24 @@ class MemoryFile {
 }  // namespace
 
 std::byte* map_sparse(uint64_t bytes) {
-  const uint64_t total = bytes + kPage;
+  const uint64_t total = bytes + kLengthPage;
   void* mapped =
       ::mmap(nullptr, total, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) return nullptr;
   std::memcpy(mapped, &total, sizeof total);
-  return static_cast<std::byte*>(mapped) + kPage;
+  return static_cast<std::byte*>(mapped) + kLengthPage;
 }
 
 void unmap_sparse(void* mapped) {
   if (mapped == nullptr) return;
-  std::byte* begin = static_cast<std::byte*>(mapped) - kPage;
+  std::byte* begin = static_cast<std::byte*>(mapped) - kLengthPage;
   uint64_t total = 0;
   std::memcpy(&total, begin, sizeof total);
   ::munmap(begin, total);
 }
 
 Status repeat_sparse(std::byte* at, uint64_t bytes, std::span<const std::byte> pattern) {
-  const uint64_t whole = std::lcm<uint64_t>(pattern.size(), kPage);
+  const uint64_t whole = std::lcm<uint64_t>(pattern.size(), kLengthPage);
   if (whole > kPieceMax) {
     return error(ErrorCode::Unsupported,
                  "a pattern of {} bytes fills whole pages only after {} bytes, the limit is {}",
@@ -80,7 +80,8 @@ Status repeat_sparse(std::byte* at, uint64_t bytes, std::span<const std::byte> p
   const MemoryFile file;
   bool good = file.write(pattern, piece);
   for (uint64_t done = 0; good && done < bytes; done += piece) {
-    good = file.map(at + done, std::min(piece, (bytes - done + kPage - 1) / kPage * kPage));
+    good = file.map(at + done,
+                    std::min(piece, (bytes - done + kLengthPage - 1) / kLengthPage * kLengthPage));
   }
   if (good) return ok_status();
   return error(ErrorCode::ResourceExhausted, "cannot map {} bytes: {}", bytes,

@@ -13,7 +13,6 @@
 
 namespace gpuemu::emulator::steps {
 namespace {
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// Returns the lanes that may read the bytes they request, which can be none.
 uint32_t readable_lanes(Warp& warp, const Step& step, const AsyncCopy& copy) {

@@ -11,8 +11,6 @@
 namespace gpuemu::emulator::steps {
 namespace {
 
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
-
 /// The copied bytes are as defined as their source; zero-filled bytes are defined.
 void define_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lane) {
   Block& block = *warp.block;

@@ -17,7 +17,7 @@ namespace gpuemu::emulator::steps {
 namespace {
 constexpr uint64_t kBulkAlign = 16;
 
-struct LaneOperands {
+struct BulkLane {
   uint32_t lane;
   uint64_t to, from, bytes, barrier;
 };
@@ -40,7 +40,7 @@ bool global_end(Warp& warp, const Step& step, uint32_t lane, uint64_t address, u
   return false;
 }
 
-std::optional<BulkEnd> end_of(Warp& warp, const Step& step, const LaneOperands& with, bool source) {
+std::optional<BulkEnd> end_of(Warp& warp, const Step& step, const BulkLane& with, bool source) {
   const uint64_t address = source ? with.from : with.to;
   const auto& bulk = step.operands.get<BulkOperands>();
   if (!(source ? bulk.from_shared : bulk.to_shared)) {
@@ -52,7 +52,7 @@ std::optional<BulkEnd> end_of(Warp& warp, const Step& step, const LaneOperands& 
   return BulkEnd{at->block, at->offset};
 }
 
-bool size_is_right(Warp& warp, const Step& step, const LaneOperands& with) {
+bool size_is_right(Warp& warp, const Step& step, const BulkLane& with) {
   if (with.bytes % kBulkAlign == 0) return true;
   report_check(warp, step,
                {.kind = DeviceFindingKind::Misaligned,
@@ -178,7 +178,7 @@ void add_to_group(Warp& warp, BulkCopy copy) {
 }
 
 namespace {
-void start(Warp& warp, const Step& step, const LaneOperands& with) {
+void start(Warp& warp, const Step& step, const BulkLane& with) {
   if (!size_is_right(warp, step, with) || with.bytes == 0) return;
   const auto to = end_of(warp, step, with, false), from = end_of(warp, step, with, true);
   if (!to || !from) return;

@@ -1,7 +1,6 @@
 // Shared by the steps of bulk copies: cp.async.bulk with and without a tensor map.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include "runtime/emulator/checks/access.h"
@@ -9,8 +8,6 @@
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator::steps {
-
-inline uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// Reports a copy's source or destination to the race detectors, as accesses by the lane that
 /// starts the copy, `width` bytes at a time.

@@ -12,9 +12,7 @@
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
-namespace {
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
-}  // namespace
+namespace {}  // namespace
 
 void unsupported(Warp& warp, const Step& step, const RefusalOperands& refusal) {
   report_check(
@@ -210,9 +208,12 @@ uint32_t frame_param_offset(Warp& warp, const Step& step, const ParamOperands& p
                 .count = static_cast<uint64_t>(std::popcount(warp.masks.running))});
   return kNone;
 }
-}  // namespace
 
-void load_frame_param(Warp& warp, const Step& step, const ParamOperands& param) {
+/// Calls `visit` with the register, the lane and the place of each element of a parameter in the
+/// frames of the running lanes.
+template <typename Visit>
+void each_frame_element(Warp& warp, const Step& step, const ParamOperands& param,
+                        const Visit& visit) {
   const uint32_t first = frame_param_offset(warp, step, param);
   if (first == kNone) return;
   Frame& frame = warp.frame();
@@ -221,25 +222,23 @@ void load_frame_param(Warp& warp, const Step& step, const ParamOperands& param) 
     if ((warp.masks.running >> lane & 1) == 0) continue;
     size_t at = size_t{lane} * frame.code->param_bytes + first;
     for (uint32_t element = 0; element < param.count; ++element, at += param.element_bytes) {
-      store_word(warp, param, list[element], lane, &frame.params[at]);
+      visit(list[element], lane, &frame.params[at]);
     }
   }
 }
+}  // namespace
+
+void load_frame_param(Warp& warp, const Step& step, const ParamOperands& param) {
+  each_frame_element(warp, step, param, [&](uint32_t reg, uint32_t lane, const std::byte* at) {
+    store_word(warp, param, reg, lane, at);
+  });
+}
 
 void store_frame_param(Warp& warp, const Step& step, const ParamOperands& param) {
-  const uint32_t first = frame_param_offset(warp, step, param);
-  if (first == kNone) return;
-  Frame& frame = warp.frame();
-  const uint32_t* list = warp.function.lists + param.list;
-  for (uint32_t lane = 0; lane < kLanes; ++lane) {
-    if ((warp.masks.running >> lane & 1) == 0) continue;
-    size_t at = size_t{lane} * frame.code->param_bytes + first;
-    for (uint32_t element = 0; element < param.count; ++element, at += param.element_bytes) {
-      const uint64_t value =
-          param.is_wide ? warp.u64(list[element])[lane] : warp.u32(list[element])[lane];
-      std::memcpy(&frame.params[at], &value, param.element_bytes);
-    }
-  }
+  each_frame_element(warp, step, param, [&](uint32_t reg, uint32_t lane, std::byte* at) {
+    const uint64_t value = param.is_wide ? warp.u64(reg)[lane] : warp.u32(reg)[lane];
+    std::memcpy(at, &value, param.element_bytes);
+  });
 }
 
 void is_space(Warp& warp, const Step& step, const SpaceTestOperands& test) {

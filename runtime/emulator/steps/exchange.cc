@@ -7,7 +7,6 @@
 namespace gpuemu::emulator::steps {
 namespace {
 
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 bool in(uint32_t mask, uint32_t lane) { return (mask >> lane & 1) != 0; }
 
 /// Handles the lanes with one member mask; `present` are those of its members that execute here.

@@ -13,8 +13,6 @@ namespace {
 constexpr uint32_t kMbarrierBytes = 8;
 constexpr int64_t kBytesMax = kMbarrierCountMax;
 
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
-
 void init(Warp& warp, const Step& step, LaneAddress named) {
   const auto at = locate_shared(warp, step, named.address, named.lane, kMbarrierBytes);
   if (!at) return;

@@ -8,7 +8,6 @@
 
 namespace gpuemu::emulator::steps {
 namespace {
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 std::array<uint32_t, kLanes>& ends_of(Warp& warp) {
   Frame& frame = warp.frame();

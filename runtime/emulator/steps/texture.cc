@@ -13,7 +13,6 @@
 
 namespace gpuemu::emulator::steps {
 namespace {
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// Lanes whose texels are outside valid memory, or undefined.
 struct Faults {
