@@ -153,10 +153,12 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
   // keeps its turn. No thread holds a lane for its next case, which may have to wait for others to
   // end.
   const size_t slots = slots_worth_starting(slots_, cases);
+  TogetherReached reached;
   run_on_threads(std::min<uint64_t>(slots + (slots == slots_.size() ? 1 : 0), cases), [&] {
-    TogetherPace pace(slots_.places_per_slot());
+    TogetherPace pace(slots_.places_per_slot(), reached);
     std::vector<CaseSource::NextCase> some;
     std::vector<Wanted> all;  // The cases of `some`.
+    size_t together = 1;      // How many of them to wait for.
     for (;;) {
       auto one = some.empty() ? source.next() : source.next_now();
       if (!one && some.empty()) return;
@@ -168,9 +170,13 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
         all.push_back(asked);
         one = std::nullopt;
       }
-      if (fits && some.size() < pace.cases(slots_.others_wait(claim))) continue;
+      if (fits && some.size() == 1) together = pace.cases(slots_.usage(claim).others_wait);
+      if (fits && some.size() < together) continue;
       for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
-      Outcomes outcomes = pace.timed(all.size(), [&] { return run_together(all, claim, nullptr); });
+      HeldLane lane;
+      Outcomes outcomes = run_together(all, claim, &lane);
+      pace.note(outcomes, lane.held_for());
+      lane.release();
       for (size_t i = 0; i < some.size(); ++i) {
         source.ended(std::move(some[i]), std::move(outcomes[i]));
       }
@@ -337,11 +343,21 @@ bool Campaign::take_outcome(Finished one, Result<CaseReport> outcome, Progress& 
   return !ends;
 }
 
+/// At the end of a run, the other threads get their share: all of them, or those that hold the
+/// session's lanes where others take the rest.
+uint64_t Campaign::cases_together(const TogetherPace& pace, const Progress& progress,
+                                  const LaneClaim& claim) const {
+  const LaneUsage usage = slots_.usage(claim);
+  const size_t threads = usage.others_wait ? std::max<size_t>(usage.own, 1) : slots_.size();
+  return std::min<uint64_t>(pace.cases(usage.others_wait), progress.left() / (2 * threads));
+}
+
 void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
   HeldLane lane;
-  TogetherPace pace(slots_.places_per_slot());
+  std::optional<TogetherPace> pace;  // For the cases of one group.
   std::vector<Finished> some;
   std::vector<Wanted> all;  // The cases of `some`.
+  uint64_t together = 1;    // How many of them to wait for.
   for (bool goes_on = true; goes_on;) {
     auto one = plan_next(progress, options);
     if (!one && some.empty()) return;
@@ -357,19 +373,20 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       all.push_back(asked);
       one = std::nullopt;
     }
-    // At the end of a run, the other threads get their share.
-    const uint64_t share = progress.left() / (2 * slots_.size());
-    const size_t together = pace.cases(slots_.others_wait(options.claim));
-    if (fits && some.size() < std::min<uint64_t>(together, share)) continue;
+    if (fits && some.size() == 1) {
+      if (!pace) pace.emplace(slots_.places_per_slot(), some.back().group->reached);
+      together = cases_together(*pace, progress, options.claim);
+    }
+    if (fits && some.size() < together) continue;
     for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, options.settings);
-    Outcomes outcomes =
-        pace.timed(all.size(), [&] { return run_together(all, options.claim, &lane); });
+    Outcomes outcomes = run_together(all, options.claim, &lane);
+    if (pace) pace->note(outcomes, lane.held_for());
     for (size_t i = 0; goes_on && i < some.size(); ++i) {
       goes_on = take_outcome(std::move(some[i]), std::move(outcomes[i]), progress, options, lane);
     }
     some.clear();
     all.clear();
-    if (is_other) pace = TogetherPace(slots_.places_per_slot());
+    if (is_other) pace.reset();
     if (!goes_on || !one) continue;
     auto outcome = run_one(*one->group->op, one->plan, options.settings, options.claim, &lane);
     goes_on = take_outcome(*std::move(one), std::move(outcome), progress, options, lane);

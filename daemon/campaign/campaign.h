@@ -28,6 +28,7 @@ class ReferenceFiles;
 class HeldLane;
 class SlotLease;
 class SlotPool;
+class TogetherPace;
 struct CaseReport;
 struct Config;
 struct Constants;
@@ -220,6 +221,8 @@ class Campaign {
   std::optional<Finished> plan_next(Progress& progress, const CampaignOptions& options);
   bool take_outcome(Finished one, Result<CaseReport> outcome, Progress& progress,
                     const CampaignOptions& options, HeldLane& lane);
+  uint64_t cases_together(const TogetherPace& pace, const Progress& progress,
+                          const LaneClaim& claim) const;
   void run_items(Progress& progress, const CampaignOptions& options);
   Status run_and_keep(Progress& progress, const CampaignOptions& options);
 

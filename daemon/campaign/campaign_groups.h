@@ -12,6 +12,7 @@
 #include "daemon/campaign/campaign.h"
 #include "daemon/campaign/evidence_tally.h"
 #include "daemon/campaign/silent_reference.h"
+#include "daemon/campaign/together_pace.h"
 #include "daemon/campaign/variant_choice.h"
 #include "judge/cases/case.h"
 
@@ -43,6 +44,7 @@ struct Campaign::Group {
   /// Whether none of its cases can be made; the other groups go on. Set once, by any thread.
   std::atomic<bool> broken{false};
   std::atomic<bool> started{false};  ///< Its first case has begun.
+  TogetherReached reached;
   std::string why_broken;
   /// The reference has answered none of several cases; the storing thread reports it.
   std::atomic<bool> silent{false};

@@ -14,7 +14,8 @@ std::vector<Result<CaseReport>> passing(size_t count) {
 }
 
 TEST(TogetherPace, DoublesWhileCasesPass) {
-  TogetherPace pace(8);
+  TogetherReached reached;
+  TogetherPace pace(8, reached);
   for (const size_t wanted : {1, 2, 4, 8, 8}) {
     EXPECT_EQ(pace.cases(false), wanted);
     pace.note(passing(pace.cases(false)), milliseconds(1));
@@ -22,7 +23,8 @@ TEST(TogetherPace, DoublesWhileCasesPass) {
 }
 
 TEST(TogetherPace, BeginsAgainWithOneAfterAFailureOrAnError) {
-  TogetherPace pace(8);
+  TogetherReached reached;
+  TogetherPace pace(8, reached);
   pace.note(passing(4), milliseconds(1));
   auto outcomes = passing(8);
   outcomes[5]->result.passed = false;
@@ -36,7 +38,8 @@ TEST(TogetherPace, BeginsAgainWithOneAfterAFailureOrAnError) {
 }
 
 TEST(TogetherPace, HoldsASlotOnlyForItsLimit) {
-  TogetherPace pace(8);
+  TogetherReached reached;
+  TogetherPace pace(8, reached);
   pace.note(passing(4), 4 * kTogetherMax / 3);
   EXPECT_EQ(pace.cases(false), 3u);
   pace.note(passing(3), 3 * kTogetherMax + milliseconds(3));
@@ -44,7 +47,8 @@ TEST(TogetherPace, HoldsASlotOnlyForItsLimit) {
 }
 
 TEST(TogetherPace, GivesASlotAwaySoonerWhileOthersWait) {
-  TogetherPace pace(8);
+  TogetherReached reached;
+  TogetherPace pace(8, reached);
   EXPECT_EQ(pace.cases(true), 1u);
   pace.note(passing(8), 2 * kTogetherWhileOthersWait);
   EXPECT_EQ(pace.cases(false), 8u);
@@ -53,8 +57,34 @@ TEST(TogetherPace, GivesASlotAwaySoonerWhileOthersWait) {
   EXPECT_EQ(pace.cases(true), 1u);
 }
 
+TEST(TogetherPace, GoesOnWithWhatOtherThreadsHaveReached) {
+  TogetherReached reached;
+  TogetherPace first(8, reached), slow(8, reached), next(8, reached);
+  first.note(passing(4), milliseconds(1));
+  EXPECT_EQ(next.cases(false), 8u);
+  slow.note(passing(1), kTogetherMax + milliseconds(1));  // As while its processes start.
+  EXPECT_EQ(slow.cases(false), 1u);
+  EXPECT_EQ(next.cases(false), 8u);
+  slow.note(passing(1), milliseconds(1));
+  EXPECT_EQ(slow.cases(false), 8u);
+}
+
+TEST(TogetherPace, GrowsByItselfAfterAFailure) {
+  TogetherReached reached;
+  TogetherPace first(8, reached), second(8, reached);
+  first.note(passing(4), milliseconds(1));
+  auto outcomes = passing(8);
+  outcomes[0]->result.passed = false;
+  second.note(outcomes, milliseconds(1));
+  for (const size_t wanted : {1, 2, 4, 8}) {
+    EXPECT_EQ(second.cases(false), wanted);
+    second.note(passing(second.cases(false)), milliseconds(1));
+  }
+}
+
 TEST(TogetherPace, IsOneOnASlotWithOnePlace) {
-  TogetherPace pace(1);
+  TogetherReached reached;
+  TogetherPace pace(1, reached);
   pace.note(passing(1), milliseconds(1));
   EXPECT_EQ(pace.cases(false), 1u);
 }

@@ -43,6 +43,11 @@ bool FairQueue::others_wait(uint64_t session) const {
       sessions_, [&](const auto& one) { return one.first != session && one.second.waiting > 0; });
 }
 
+size_t FairQueue::running_of(uint64_t session) const {
+  const auto found = sessions_.find(session);
+  return found == sessions_.end() ? 0 : found->second.running;
+}
+
 FairQueue::Ticket FairQueue::enter(const Place& place, Time now, bool goes_on) {
   Session& session = begin_waiting(place, now, goes_on);
   Group& group = session.groups[place.group];

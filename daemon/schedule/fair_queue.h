@@ -63,6 +63,8 @@ class FairQueue {
   size_t waiting() const { return waiting_; }
   /// Returns whether a case of another session waits.
   bool others_wait(uint64_t session) const;
+  /// Returns how many cases of the session have been served and have not ended.
+  size_t running_of(uint64_t session) const;
   /// Number of remembered sessions, for tests.
   size_t sessions() const { return sessions_.size(); }
 

@@ -105,9 +105,10 @@ size_t LaneGate::waiting() const {
   return queue_.waiting();
 }
 
-bool LaneGate::others_wait(const LaneClaim& claim) const {
+LaneUsage LaneGate::usage(const LaneClaim& claim) const {
+  const uint64_t session = claim == nullptr ? 0 : claim->session().number();
   const std::lock_guard lock(mutex_);
-  return queue_.others_wait(claim == nullptr ? 0 : claim->session().number());
+  return {.others_wait = queue_.others_wait(session), .own = queue_.running_of(session)};
 }
 
 }  // namespace gpuemu

@@ -15,6 +15,12 @@
 
 namespace gpuemu {
 
+/// How busy the lanes are, as far as it concerns one session.
+struct LaneUsage {
+  bool others_wait = false;  ///< A case of another session waits for a lane.
+  size_t own = 0;            ///< Lanes that the session holds.
+};
+
 /// Gives each free lane to the session that FairQueue selects, if the pool of its case has a free
 /// slot. Thread-safe.
 class LaneGate : public Waker {
@@ -51,8 +57,8 @@ class LaneGate : public Waker {
   /// Number of waiting calls, for this pool and for all pools.
   size_t waiting(uint64_t pool) const;
   size_t waiting() const;
-  /// Returns whether a case of another session waits for a lane.
-  bool others_wait(const LaneClaim& claim) const;
+  /// Returns how busy the lanes are, as far as it concerns the session of this claim.
+  LaneUsage usage(const LaneClaim& claim) const;
 
  private:
   struct Waiter {

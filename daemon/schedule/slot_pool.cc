@@ -265,9 +265,7 @@ const WorkerPlaces& SlotPool::places() const { return state_->places; }
 
 size_t SlotPool::waiting() const { return state_->gate->waiting(state_->gate_number); }
 size_t SlotPool::waiting_at_gate() const { return state_->gate->waiting(); }
-bool SlotPool::others_wait(const LaneClaim& claim) const {
-  return state_->gate->others_wait(claim);
-}
+LaneUsage SlotPool::usage(const LaneClaim& claim) const { return state_->gate->usage(claim); }
 
 std::vector<SlotStatistics> SlotPool::statistics() const {
   const std::lock_guard lock(state_->mutex);

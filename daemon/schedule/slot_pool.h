@@ -51,6 +51,10 @@ class HeldLane {
   }
   ~HeldLane() { release(); }
   void release();
+  /// Returns the time since its case took the lane; zero if it holds none.
+  std::chrono::steady_clock::duration held_for() const {
+    return gate_ == nullptr ? Clock::duration(0) : Clock::now() - since_;
+  }
 
  private:
   friend class SlotPool;
@@ -127,8 +131,8 @@ class SlotPool {
   /// Number of waiting calls of acquire(), here and for lanes of its gate in total.
   size_t waiting() const;
   size_t waiting_at_gate() const;
-  /// Returns whether a case of another session waits for a lane.
-  bool others_wait(const LaneClaim& claim) const;
+  /// Returns how busy the lanes of its gate are.
+  LaneUsage usage(const LaneClaim& claim) const;
   std::vector<SlotStatistics> statistics() const;
   /// Returns one entry for each worker.
   std::vector<WorkerActivity> activity() const;
