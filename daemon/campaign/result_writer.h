@@ -21,7 +21,7 @@ inline constexpr size_t kUnwrittenCasesMax = 1024;
 inline constexpr size_t kUnwrittenBytesMax = size_t{64} << 20;
 /// How long the first of them waits for others: syncing one case to disk takes about as much
 /// processor time as syncing a hundred.
-inline constexpr std::chrono::milliseconds kUnwrittenLinger{20};
+inline constexpr std::chrono::milliseconds kUnwrittenLinger{50};
 
 /// push() may be called from any thread, the rest only from the thread that made the writer.
 template <typename T>
