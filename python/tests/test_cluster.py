@@ -242,6 +242,36 @@ def test_a_lost_chunk_is_done_by_another_node_and_counted_once():
     assert sum(node.cases for node in one.nodes) == 700 and {node.node for node in one.nodes} == {"a" * 8, "b" * 8}
 
 
+def test_an_actor_has_its_next_chunk_before_the_reply_of_the_last_one_is_merged():
+    told = []
+    class Noting(FuzzSource):
+        def next(self, actors):
+            piece = super().next(actors)
+            told.extend(["begin"] * (piece is not None))
+            return piece
+        def take(self, piece, reply):
+            told.append("merge")
+            return super().take(piece, reply)
+    spread(FakeRay({"a" * 16: 1}), Noting("op", FuzzWish(700, 1, guided=False, chunk=64), Head()))
+    chunks = told.count("merge")
+    assert chunks > 10 and told == ["begin"] + ["begin", "merge"] * (chunks - 1) + ["merge"]
+
+
+def test_a_node_deletes_passing_results_once_there_are_many_and_failures_at_once():
+    pruned = []
+    runner = object.__new__(actor.Runner)
+    runner._kept, runner.client = 0, SimpleNamespace(prune_storage=lambda **kinds: pruned.append(kinds))
+    for _ in range(actor.KEPT_MAX // 256 - 1):
+        runner._forget({"total": 256, "failed": 0})
+    assert pruned == []
+    runner._forget({"total": 256, "failed": 0})
+    assert pruned == [{"passing": True, "failures": True}]
+    runner._forget({"total": 256, "failed": 1})
+    assert len(pruned) == 2
+    runner._forget({"type": "Error", "code": "PtxParseError"})
+    assert len(pruned) == 2
+
+
 def test_a_chunk_that_three_nodes_lose_ends_the_run_with_what_is_complete():
     head = Head()
     source = FuzzSource("op", FuzzWish(700, 1, chunk=64), head)

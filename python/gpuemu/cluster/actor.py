@@ -18,6 +18,7 @@ from gpuemu.cluster.project import unpacked
 from gpuemu.errors import ClientError, ConnectionError, IncompleteError, InternalError, LimitExceededError, TimeoutError
 
 START_SECONDS = 60.0
+KEPT_MAX = 4096  # Passing results that stay in the memory of a node: deleting them takes as long as running dozens of cases.
 _MEMORY = "/dev/shm"
 # Settings of the user's daemon, which the private one must not take over.
 _NOT_OURS = ("GPUEMU_SOCKET", "GPUEMU_DB", "GPUEMU_CONFIG", "GPUEMU_TOKEN_FILE")
@@ -59,6 +60,7 @@ class Runner:
         self.log = open(os.path.join(self.folder, "start.log"), "w+b")
         self.daemon = self._start(settings)
         self.client = Client(os.path.join(self.folder, "gpuemu.sock"), start=False, share=False)
+        self._kept = 0
         self._wait()
 
     def _start(self, settings: dict[str, str]) -> subprocess.Popen[bytes]:
@@ -93,11 +95,16 @@ class Runner:
             raise
         except ClientError as problem:
             return {"type": "Error", "code": problem.code, "message": relocated(str(problem), self.project, self.home)}
-        self._forget()
+        self._forget(reply)
         return dict(reply if self.project == self.home else relocated(reply, self.project, self.home))
 
-    def _forget(self) -> None:
-        """Deletes the results here, because they are stored elsewhere."""
+    def _forget(self, reply: dict[str, Any]) -> None:
+        """Deletes the results here, because they are stored elsewhere: passing ones once there are many, and failures, whose
+        inputs may be large, at once."""
+        self._kept += reply.get("total", 0)
+        if self._kept < KEPT_MAX and not reply.get("failed", 0):
+            return
+        self._kept = 0
         with contextlib.suppress(ClientError):
             self.client.prune_storage(passing=True, failures=True)
 

@@ -229,6 +229,7 @@ class Distribution:
             one.place.told.actors += 1
             return
         one.place.told.seconds += time.monotonic() - one.began
+        self._assign(source)  # Before the reply is merged, so that the actor does not wait for that.
         one.place.told.cases += source.take(piece, reply)
 
     def _lose(self, one: _Actor, piece: Piece | None, problem: Exception) -> None:
