@@ -148,32 +148,40 @@ bool Database::is_same_folder() const {
          folder.st_ino == inode_;
 }
 
-/// Returns whether the log in use still lies where it was created. Asking RocksDB which log that is
-/// takes as long as checking the file, so the path is cached until RocksDB begins another log.
+/// Returns whether the log that was last found in use is in use and lies where it was created.
+/// Asking RocksDB which log that is takes as long as checking the file, so the path is cached until
+/// RocksDB begins another log.
+bool Database::is_known_log() {
+  const std::lock_guard lock(place_mutex_);
+  struct stat known{};
+  return !log_path_.empty() && *rocks_.logs_begun == logs_begun_ &&
+         ::stat(log_path_.c_str(), &known) == 0 && known.st_dev == log_device_ &&
+         known.st_ino == log_inode_;
+}
+
+/// Returns whether the log in use still lies where it was created.
 bool Database::is_same_log() {
   const uint64_t logs_begun = *rocks_.logs_begun;
-  {
-    const std::lock_guard lock(place_mutex_);
-    struct stat known{};
-    if (!log_path_.empty() && logs_begun == logs_begun_ && ::stat(log_path_.c_str(), &known) == 0 &&
-        known.st_ino == log_inode_) {
-      return true;
-    }
-  }
+  if (is_known_log()) return true;
   std::unique_ptr<rocksdb::LogFile> current;
   if (!rocks_.db->GetCurrentWalFile(&current).ok()) return false;
   const std::string path = folder_.native() + current->PathName();
   struct stat log{};
   if (::stat(path.c_str(), &log) != 0) return false;
   const std::lock_guard lock(place_mutex_);
-  if (log_path_ != path) log_inode_ = log.st_ino;
+  if (log_path_ != path) {
+    log_device_ = log.st_dev;
+    log_inode_ = log.st_ino;
+  }
   log_path_ = path;
   logs_begun_ = logs_begun;
-  return log_inode_ == log.st_ino;
+  return log_device_ == log.st_dev && log_inode_ == log.st_ino;
 }
 
 /// Fails if the files were deleted: writes to them would succeed, and then be lost with them.
 Status Database::check_place() {
+  // A log with the known inode at its path shows that the folder is there, too.
+  if (is_known_log()) return ok_status();
   // RocksDB may end a log and delete it between the questions below. What others deleted is still
   // missing when they are asked again.
   constexpr int kTries = 5;

@@ -79,6 +79,7 @@ class Database {
   Status check_space(uint64_t bytes) const;
   Status check_place();
   bool is_same_folder() const;
+  bool is_known_log();
   bool is_same_log();
   Error gone() const;
   Error met(const rocksdb::Status& status);
@@ -94,9 +95,10 @@ class Database {
   dev_t device_ = 0;  ///< The device of the folder when it was opened.
   ino_t inode_ = 0;
   std::mutex place_mutex_;
-  // The log in use, its inode, and the value of OpenedRocks::logs_begun at that time. Guarded by
-  // place_mutex_.
+  // The log in use, its device and inode, and the value of OpenedRocks::logs_begun at that time.
+  // Guarded by place_mutex_.
   std::string log_path_;
+  dev_t log_device_ = 0;
   ino_t log_inode_ = 0;
   uint64_t logs_begun_ = 0;
   mutable std::mutex damage_mutex_;
