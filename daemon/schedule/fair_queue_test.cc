@@ -18,6 +18,21 @@ constexpr Time kSecond{1'000'000};
 
 bool everywhere(uint64_t) { return true; }
 
+TEST(FairQueue, CountsTheRunningCasesOfASession) {
+  FairQueue queue;
+  EXPECT_EQ(queue.running_of(1), 0u);
+  const auto first = queue.enter({.session = 1}, kSecond);
+  queue.enter({.session = 1}, kSecond);
+  const auto other = queue.enter({.session = 2}, kSecond);
+  EXPECT_EQ(queue.running_of(1), 0u) << "they wait";
+  queue.serve(first, kSecond, everywhere);
+  queue.serve(other, kSecond, everywhere);
+  EXPECT_EQ(queue.running_of(1), 1u);
+  queue.end(first, Time(1), kSecond);
+  EXPECT_EQ(queue.running_of(1), 0u);
+  EXPECT_EQ(queue.running_of(2), 1u);
+}
+
 TEST(FairQueue, TellsWhetherAnotherSessionWaits) {
   FairQueue queue;
   EXPECT_FALSE(queue.others_wait(1));

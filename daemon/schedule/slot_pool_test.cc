@@ -113,6 +113,32 @@ TEST(SlotPool, TimeBetweenCasesOfAKeptLaneIsCharged) {
   EXPECT_GE(plans->session().used_us, planned * 4'000);
 }
 
+TEST(SlotPool, ALaneIsHeldSinceItsCaseHasItNotSinceItWaits) {
+  auto pool = pool_of(1);
+  const auto a = claim_of("a"), b = claim_of("b");
+  auto first = pool->acquire(a);
+  std::chrono::steady_clock::duration held{}, all{};
+  std::thread second([&] {
+    const auto start = std::chrono::steady_clock::now();
+    HeldLane lane = (*pool->acquire(b)).end_case();
+    held = lane.held_for();
+    all = std::chrono::steady_clock::now() - start;
+    lane.release();
+    EXPECT_EQ(lane.held_for().count(), 0);
+  });
+  while (pool->waiting() < 1) std::this_thread::yield();
+  EXPECT_EQ(pool->usage(a).own, 1u);
+  EXPECT_TRUE(pool->usage(a).others_wait);
+  EXPECT_EQ(pool->usage(b).own, 0u);
+  EXPECT_FALSE(pool->usage(b).others_wait);
+  constexpr std::chrono::milliseconds kWait{100};
+  std::this_thread::sleep_for(kWait);
+  first->end_case();
+  second.join();
+  EXPECT_GE(all, kWait);
+  EXPECT_LE(held, all - kWait);
+}
+
 TEST(SlotPool, TheTimeLimitOfASessionHoldsBetweenCasesOfAKeptLane) {
   auto pool = pool_of(1);
   const auto claim = claim_of("limited between");
