@@ -1,4 +1,5 @@
 // Tests the findings for faulty kernels.
+#include "runtime/emulator/report/element_names.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -220,6 +221,12 @@ TEST(Findings, NamesTheLineInAHeaderOfTheProject) {
     EXPECT_EQ(finding.file, header);
     EXPECT_EQ(finding.line, 7u) << header;
   }
+}
+TEST(Findings, NameVariablesOfFunctionsWithoutTheFunction) {
+  EXPECT_EQ(short_name("_ZZ1kPfE4tile"), "tile");
+  EXPECT_EQ(short_name("_ZZ1kPfE4tile_0"), "tile");
+  EXPECT_EQ(short_name("_ZN2ns6a4tileE"), "a4tile");
+  EXPECT_EQ(short_name("_ZZ4rowsILi96EEvPK14__nv_bfloat162S2_PS0_ifE4part"), "part");
 }
 TEST(Findings, UninitialisedSharedMemory) {
   const DeviceFinding finding = first_of(

@@ -83,13 +83,18 @@ std::string short_name(const std::string& mangled) {
     rest = rest.substr(0, discriminator);
   }
   while (rest.ends_with('E')) rest.remove_suffix(1);
+  // In "_ZZ1kP14__nv_bfloat162E4tile" the name follows the function's, which ends with E.
+  const bool is_local = mangled.starts_with("_ZZ");
   std::string_view name = mangled;
   for (size_t size = 1; size < rest.size(); ++size) {
     const std::string_view before = rest.substr(0, rest.size() - size);
     const std::string digits = std::to_string(size);
     if (!before.ends_with(digits) || before.size() == digits.size()) continue;
-    const char previous = before[before.size() - digits.size() - 1];
-    if (previous < '0' || previous > '9') name = rest.substr(rest.size() - size);
+    const char previous = before[before.size() - digits.size() - 1], first = rest[before.size()];
+    const auto is_digit = [](char one) { return one >= '0' && one <= '9'; };
+    if (is_digit(previous) || is_digit(first)) continue;
+    name = rest.substr(rest.size() - size);
+    if (is_local && previous == 'E') break;
   }
   return std::string(name);
 }
