@@ -123,6 +123,21 @@ TEST(RedundancyReview, AReadThatIsStoredStaysAFinding) {
   EXPECT_EQ(seen.findings[0].message.find("__sync"), std::string::npos);
 }
 
+/// In place, with a sum and a vote of the warp, which the second warp drops unless `last` keeps
+/// them.
+std::string exchanged(const std::string& last) {
+  return " ld.global.b32 %r4, [%rd3]; redux.sync.min.s32 %r6, %r4, -1; setp.gt.s32 %p2, %r4, 0;"
+         " vote.sync.ballot.b32 %r7, %p2, -1; add.u32 %r6, %r6, %r7; add.f32 %r5, %r4, 0f3F800000;"
+         " @%p1 st.global.b32 [%rd3], %r5; @%p1 st.global.b32 [%rd5], %r6;" +
+         last;
+}
+
+TEST(RedundancyReview, FollowsWhatAWarpReducesAndVotesFor) {
+  EXPECT_EQ(kinds(launch(kernel_of(kTriton, exchanged("")))), Kinds{"redundant_reads"});
+  EXPECT_EQ(kinds(launch(kernel_of(kTriton, exchanged(" st.global.b32 [%rd4], %r6;")))),
+            Kinds{"race_global"});
+}
+
 TEST(RedundancyReview, AReadThatDecidesSomethingStaysAFinding) {
   for (const char* use :
        {// a branch,

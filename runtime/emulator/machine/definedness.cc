@@ -223,7 +223,7 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   if (by_element && warp.launch->inputs.checks.defers) return;  // The step follows each element.
   if (!strictly && in.has(Trait::MatrixProduct)) {
     // Only the accumulator is checked: operands may have unused rows.
-    const Operand& from = in.operands.back();
+    const Operand& from = by_element ? in.operands[kProductOperands - 1] : in.operands.back();
     for (size_t i = 0; i < to.elements.size(); ++i) {
       assign(set, to.elements[i],
              i < from.elements.size() ? value_of(set, from.elements[i]) : Value{}, mask);
@@ -234,6 +234,7 @@ void Definedness::transfer(Warp& warp, UndefinedRegisters& set, const Instructio
   Value value;
   if (strictly) {
     value = in.opcode == Opcode::Selp                        ? picked(warp, in, of)
+            : in.has(Trait::CombinesLanes)                   ? spread(any_of(set, in), mask)
             : in.has(Trait::Reads) && !in.has(Trait::Writes) ? Value{}
                                                              : any_of(set, in);
   } else if (in.has(Trait::Selects)) {

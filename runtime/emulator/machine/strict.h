@@ -33,19 +33,25 @@ UndefinedValue picked(Warp& warp, const ptx::Instruction& in, const ValueOf& val
                                                                      : no.origin};
 }
 
+/// Returns the result of redux and vote, under strict tracking: a value of any lane reaches all.
+inline UndefinedValue spread(UndefinedValue from_any, uint32_t running) {
+  return {(from_any.lanes & running) != 0 ? running : 0, from_any.origin};
+}
+
 /// Returns the undefined operands of an instruction whose result strict tracking does not follow.
 template <typename ValueOf>
 UndefinedValue lost_in(const ptx::Instruction& in, const ValueOf& value_of) {
-  const bool shuffles = in.opcode == ptx::Opcode::Shfl;
-  if (!shuffles && !in.has(ptx::Trait::EndsTracking)) return {};
+  const bool exchanges = in.opcode == ptx::Opcode::Shfl || in.has(ptx::Trait::CombinesLanes);
+  if (!exchanges && !in.has(ptx::Trait::EndsTracking)) return {};
   UndefinedValue all;
   const auto take = [&](const ptx::Operand& operand) {
     const UndefinedValue one = value_of(operand);
     if (one.lanes != 0) all.origin = one.origin;
     all.lanes |= one.lanes;
   };
-  // A shuffled value is tracked on in the lane that receives it; the lane index must be defined.
-  for (size_t i = shuffles ? 2 : 0; i < in.operands.size(); ++i) take(in.operands[i]);
+  // A value that is shuffled, reduced or voted with is tracked on in the lanes that receive it;
+  // lane indices and masks must be defined.
+  for (size_t i = exchanges ? 2 : 0; i < in.operands.size(); ++i) take(in.operands[i]);
   for (const ptx::Operand& argument : in.call_arguments) take(argument);
   return all;
 }
