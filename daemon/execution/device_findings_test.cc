@@ -56,6 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{DeviceFindingKind::IllegalAddress, FindingKind::DeviceFault, true},
         Row{DeviceFindingKind::InvalidFree, FindingKind::DeviceFault, true},
         Row{DeviceFindingKind::InvalidTexture, FindingKind::DeviceFault, true},
+        Row{DeviceFindingKind::InvalidMetadata, FindingKind::DeviceFault, true},
         Row{DeviceFindingKind::Trap, FindingKind::Trap, true},
         Row{DeviceFindingKind::Assert, FindingKind::Trap, true},
         Row{DeviceFindingKind::UnsupportedInstruction, FindingKind::UnsupportedInstruction, true}),

@@ -82,9 +82,10 @@ TEST(TensorInstructions, MultiplyIntegersOfEightBits) {
   EXPECT_EQ(kernel.read<int32_t>(at, 128), std::vector<int32_t>(128, 8 * (1 - 1 + 2 + 3) + 7));
 }
 TEST(TensorInstructions, RefuseWhatTheyDoNotKnow) {
-  TestKernel kernel(with_header(
-      ".visible .entry k() { .reg .b32 %a; mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 "
-      "{%a,%a,%a,%a}, {%a,%a,%a,%a}, {%a,%a,%a,%a}, {%a,%a,%a,%a}, %a, 0; ret; }"));
+  TestKernel kernel(
+      with_header(".visible .entry k() { .reg .b32 %a; mma.sync.aligned.m16n8k32.row.col.kind::"
+                  "f8f6f4.f32.e2m1.e2m1.f32 {%a,%a,%a,%a}, {%a,%a,%a,%a}, {%a,%a}, {%a,%a,%a,%a}; "
+                  "ret; }"));
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction");

@@ -15,8 +15,8 @@ KINDS = {
     "race_shared": "DataRace", "race_warp": "DataRace", "race_global": "DataRace", "race_async": "DataRace",
     "barrier_divergence": "BarrierDivergence", "illegal_mask": "IllegalSync", "mbarrier": "IllegalSync", "deadlock": "Deadlock",
     "timeout": "Timeout", "stack_overflow": "StackOverflow", "illegal_address": "DeviceFault", "invalid_free": "DeviceFault",
-    "invalid_texture": "DeviceFault", "trap": "Trap", "assert": "Trap", "unsupported_instruction": "UnsupportedInstruction",
-    "written_twice": "InvariantViolation",
+    "invalid_texture": "DeviceFault", "invalid_metadata": "DeviceFault", "trap": "Trap", "assert": "Trap",
+    "unsupported_instruction": "UnsupportedInstruction", "written_twice": "InvariantViolation",
 }  # fmt: skip
 REPLAY_DIFFERS = "ReplayDiffers"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "runtime/ptx/module.h"
@@ -24,6 +25,13 @@ struct TensorOperand {
 /// The kind of instruction, which decides the chip unit that computes it.
 enum class TensorKind : uint8_t { Mma, Wmma, Wgmma };
 
+/// mma.sp: A holds half of the elements of a row. The metadata, two bits each, say which.
+struct Sparsity {
+  uint32_t metadata = 0;  ///< Offset of the register.
+  uint32_t selector = 0;  ///< Which lanes of four hold the metadata of their two rows.
+  bool ordered = false;   ///< .ordered_metadata: the positions in a chunk have to ascend.
+};
+
 /// D = A * B + C, or the fragment `d` of a wmma load or store.
 struct TensorStep {
   TensorOperand a, b, c, d;
@@ -32,6 +40,7 @@ struct TensorStep {
   bool negate = false;    ///< Negates A * B.
   bool bits_and = false;  ///< One-bit elements: counts a & b, otherwise a ^ b.
   bool by_column = false, store = false;
+  std::optional<Sparsity> sparsity;  ///< A has half as many columns as B has rows.
 };
 
 }  // namespace gpuemu::emulator

@@ -184,6 +184,22 @@ bool decode_async_store(Decoder& d, const Instruction& in, const Form& form) {
   return true;
 }
 
+/// Decodes st.bulk [to], bytes, 0.
+bool decode_bulk_store(Decoder& d, const Instruction& in) {
+  if (in.operands.size() != 3) return false;
+  const Operand& value = in.operands[2];
+  if (value.kind != Operand::Kind::Integer || value.bits != 0) {
+    return d.refuse("the value that it stores has to be the constant 0");
+  }
+  const uint32_t to = whole_address(d, in.operands[0]);
+  const uint32_t bytes = d.source(in.operands[1], RegisterClass::Wide, Type::U64);
+  BulkOperands fill;
+  fill.space = ptx::Space::Shared;
+  fill.cache = d.program().cached++;
+  d.emit<steps::store_bulk>(fill).src = {to, bytes, 0, 0};
+  return true;
+}
+
 /// Returns whether a modifier of mbarrier orders accesses or names the space of the address.
 bool order_modifier(const std::string& name) {
   static constexpr std::array kKnown = {"relaxed", "acquire",     "release", "cta",

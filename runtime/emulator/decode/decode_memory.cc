@@ -251,6 +251,7 @@ bool decode_load(Decoder& d, const Instruction& in, const Form& form) {
 }
 
 bool decode_store(Decoder& d, const Instruction& in, const Form& form) {
+  if (form.has(ptx::Modifier::Bulk)) return decode_bulk_store(d, in);
   if (form.has(ptx::Modifier::Async)) return decode_async_store(d, in, form);
   return decode_access(d, in, form, false);
 }

@@ -1,9 +1,12 @@
 // Decodes mma, wmma, stmatrix and movmatrix: maps registers to matrices.
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/matrices.h"
 #include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/sparse_product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -122,11 +125,35 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
 }
 }  // namespace
 
+namespace {
+/// Decodes mma.sp d, a, b, c, metadata, selector.
+bool decode_sparse(Decoder& d, const Instruction& in, const Form& form, const Shape& shape) {
+  if (in.operands.size() != 6) return false;
+  TensorStep matrices = product_of(shape, false);
+  matrices.saturate = form.has(ptx::Modifier::Satfinite);
+  matrices.a.columns /= 2;
+  matrices.a.type = form.types[1];
+  const uint32_t selectors = steps::sparsity_selectors(matrices.a);
+  const Operand& selector = in.operands[5];
+  if (selector.kind != Operand::Kind::Integer || selector.bits >= selectors) {
+    return d.refuse(fmt::format("its sparsity selector has to be a constant below {}", selectors));
+  }
+  matrices.sparsity = Sparsity{
+      .metadata = d.source(in.operands[4], RegisterClass::Narrow, Type::B32),
+      .selector = static_cast<uint32_t>(selector.bits),
+      .ordered = form.has(ptx::Modifier::SpOrderedMetadata),
+  };
+  return emit_product(d, in, form.types, matrices);
+}
+}  // namespace
+
 bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
-  if (!shape || in.operands.size() != 4 || form.types.size() != 4 || form.has(ptx::Modifier::Sp)) {
-    return false;
+  if (!shape || form.types.size() != 4) return false;
+  if (form.has(ptx::Modifier::Sp) || form.has(ptx::Modifier::SpOrderedMetadata)) {
+    return decode_sparse(d, in, form, *shape);
   }
+  if (in.operands.size() != 4) return false;
   const bool one_bit = form.types[1] == Type::B1;
   const bool counts = form.has(ptx::Modifier::Popc);
   const bool combines = form.has(ptx::Modifier::Xor) || form.has(ptx::Modifier::And);

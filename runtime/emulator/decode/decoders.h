@@ -27,6 +27,7 @@ const DecodeFunction* decoder_of(ptx::Opcode opcode);
 // NOLINTEND(readability-redundant-declaration)
 
 // Called by the decoders of st, red and cp for forms that other files decode.
+bool decode_bulk_store(Decoder& d, const ptx::Instruction& in);
 bool decode_async_store(Decoder& d, const ptx::Instruction& in, const Form& form);
 bool decode_tensor_copy(Decoder& d, const ptx::Instruction& in, const Form& form);
 

@@ -5,13 +5,14 @@
 #include <vector>
 
 #include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/sparse_product.h"
 #include "runtime/emulator/program/program.h"
 
 namespace gpuemu::emulator::steps {
 namespace {
 
-/// Operand positions in mma and wmma.mma.
-enum Position : uint8_t { kD, kA, kB, kC, kOperands };
+/// Operand positions in mma and wmma.mma; the last one in mma.sp only.
+enum Position : uint8_t { kD, kA, kB, kC, kOperands, kMetadata = kOperands };
 
 /// The origin of an undefined value, plus 1; 0: the value is defined.
 using From = uint32_t;
@@ -54,12 +55,25 @@ class Product {
     return (set_.lanes[reg] >> element.lane & 1) != 0 ? set_.origin[reg] + 1 : 0;
   }
 
+  /// Undefined metadata leave open which elements of B the two rows meet.
+  void follow_metadata(std::vector<From>& rows) const {
+    const ptx::Operand& metadata = in_.operands[kMetadata];
+    if (metadata.kind != ptx::Operand::Kind::Register) return;
+    for (uint32_t lane = 0; lane < kLanes; ++lane) {
+      if ((set_.lanes[metadata.reg] >> lane & 1) == 0 || !holds_metadata(of_, lane)) continue;
+      for (uint32_t row = lane / 4; row < of_.a.rows; row += 8) {
+        rows[row] = set_.origin[metadata.reg] + 1;
+      }
+    }
+  }
+
   void follow(uint32_t quad) {
     std::vector<From> rows(of_.a.rows), columns(of_.b.columns);
     std::vector<From> cells(size_t{of_.d.rows} * of_.d.columns);
     for (const ElementPlace& one : elements_of(of_.a, quad)) {
       if (const From found = from(kA, of_.a, one)) rows[one.place.row] = found;
     }
+    if (of_.sparsity) follow_metadata(rows);
     for (const ElementPlace& one : elements_of(of_.b, quad)) {
       if (const From found = from(kB, of_.b, one)) columns[one.place.column] = found;
     }

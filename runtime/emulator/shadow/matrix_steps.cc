@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/sparse_product.h"
 #include "runtime/emulator/shadow/shadow.h"
 
 namespace gpuemu::emulator {
@@ -52,6 +53,7 @@ void Shadow::begin_matrix(Warp& warp, ShadowedWarp& at) {
   const TensorStep& step = *does.tensor;
   at.matrix.clear();
   const bool trace = traces(warp);
+  const auto taken = step.sparsity ? steps::taken_rows(warp, step) : steps::TakenRows();
   for (uint32_t quad = 0; quad < (step.d.of_quads ? steps::kQuads : 1); ++quad) {
     Elements a = gather(warp, at, step.a, quad), b = gather(warp, at, step.b, quad),
              c = gather(warp, at, step.c, quad);
@@ -65,7 +67,7 @@ void Shadow::begin_matrix(Warp& warp, ShadowedWarp& at) {
       double size = std::fabs(sum.high), bound = first.bound;
       if (trace && first.node != 0) made.edges.push_back({first.node, 1});
       for (uint32_t k = 0; k < step.a.columns; ++k) {
-        const Element &x = a.at(row, k), &y = b.at(k, column);
+        const Element &x = a.at(row, k), &y = b.at(step.sparsity ? taken.of(row)[k] : k, column);
         const DoubleDouble product = multiply(step.negate ? negated(x.value) : x.value, y.value);
         sum = add(sum, product);
         size += std::fabs(product.high);

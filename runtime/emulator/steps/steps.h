@@ -66,6 +66,7 @@ void copy_tensor_map(Warp& warp, const Step& step);
 void prefetch_box(Warp& warp, const Step& step, const BulkOperands& bulk);
 void commit_bulk(Warp& warp, const Step& step);
 void wait_bulk(Warp& warp, const Step& step, const GroupsOperands& groups);
+void store_bulk(Warp& warp, const Step& step, const BulkOperands& fill);  ///< src: address, bytes.
 void store_async(Warp& warp, const Step& step, const AsyncStoreOperands& store);
 void mbarrier(Warp& warp, const Step& step, const MbarrierOperands& barrier);
 void wait_mbarrier(Warp& warp, const Step& step, const MbarrierWaitOperands& wait);

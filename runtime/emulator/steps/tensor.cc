@@ -8,6 +8,7 @@
 #include "runtime/emulator/code/matrix_step.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/sparse_product.h"
 #include "runtime/emulator/matrices/tile_product.h"
 #include "runtime/emulator/matrices/undefined_products.h"
 #include "runtime/emulator/program/program.h"
@@ -125,6 +126,7 @@ void multiply_matrices(Warp& warp, const Step& step, const ProductOperands& prod
   if (!whole_warp(warp, step)) return;
   const TensorStep& matrices = warp.code().tensors[product.matrices];
   follow_product(warp, step, matrices);
+  if (matrices.sparsity) return multiply_sparse(warp, step, matrices);
   if (multiply_fragments(warp, matrices)) return;
   for (uint32_t quad = 0; quad < (matrices.d.of_quads ? kQuads : 1); ++quad) {
     Matrix a = gather(warp, matrices.a, quad), b = gather(warp, matrices.b, quad),

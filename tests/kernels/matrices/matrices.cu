@@ -198,3 +198,98 @@ extern "C" __global__ void turned_tiles(const __half* x, __half* y) {
   __syncwarp();
   for (int i = lane; i < 256; i += 32) y[blockIdx.x * 256 + i] = out[i];
 }
+
+// mma.sp: a holds half of the elements of a row, and e a byte for each chunk of a row, which says where they are.
+__device__ unsigned positions_in_order(unsigned char choice) {
+  constexpr unsigned kPositions[] = {0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110};
+  return kPositions[choice % 6];
+}
+__device__ unsigned positions_of_tf32(unsigned char choice) { return choice % 2 == 0 ? 0b0100 : 0b1110; }
+
+// The metadata of a lane: four chunks of two rows, of which lanes 0 and 1 of four hold those of all eight.
+template <typename Positions>
+__device__ unsigned metadata_of_two_rows(const unsigned char* e, int chunks, int at, Positions positions) {
+  const Lane lane;
+  const unsigned char* row = e + (blockIdx.x * 16 + lane.group) * chunks + at + lane.within % 2 * 4;
+  unsigned word = 0;
+  for (int i = 0; i < 4; ++i) {
+    word |= positions(row[i]) << 4 * i | positions(row[8 * chunks + i]) << (16 + 4 * i);
+  }
+  return word;
+}
+// Eight chunks of one row.
+__device__ unsigned metadata_of_row(const unsigned char* e, int chunks, int at) {
+  const Lane lane;
+  const unsigned char* row = e + (blockIdx.x * 16 + lane.group + lane.within % 2 * 8) * chunks + at + lane.within / 2 * 8;
+  unsigned word = 0;
+  for (int i = 0; i < 8; ++i) word |= positions_in_order(row[i]) << 4 * i;
+  return word;
+}
+// Eight words of a row of a and sixteen of a row of b, from which a row of a takes eight.
+__device__ void load_sparse(const unsigned* x, const unsigned* y, unsigned (&a)[4], unsigned (&b)[4], int words, int at) {
+  const Lane lane;
+  const unsigned* row = x + (blockIdx.x * 16 + lane.group) * words + at + lane.within;
+  const unsigned* col = y + ((blockIdx.x * 8 + lane.group) * words + at) * 2 + lane.within;
+  a[0] = row[0], a[1] = row[8 * words], a[2] = row[4], a[3] = row[8 * words + 4];
+  for (int i = 0; i < 4; ++i) b[i] = col[4 * i];
+}
+
+#define MMA_SPARSE(shape, types, registers)                                                                             \
+  asm("mma.sp::ordered_metadata.sync.aligned." shape ".row.col." types                                                  \
+      " {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9,%10,%11}, {%0,%1,%2,%3}, %12, 0;"                                          \
+      : "+" registers(d[0]), "+" registers(d[1]), "+" registers(d[2]), "+" registers(d[3])                              \
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "r"(b[2]), "r"(b[3]), "r"(e))
+
+extern "C" __global__ void sparse_half(const unsigned* x, const unsigned char* where, const unsigned* y, float* c, int k) {
+  unsigned a[4], b[4];
+  float d[4] = {};
+  for (int at = 0; at < k / 32; ++at) {
+    load_sparse(x, y, a, b, k / 4, at * 8);
+    const unsigned e = metadata_of_two_rows(where, k / 4, at * 8, positions_in_order);
+    MMA_SPARSE("m16n8k32", "f32.f16.f16.f32", "f");
+  }
+  store_tile(c, d);
+}
+extern "C" __global__ void sparse_bfloat(const unsigned* x, const unsigned char* where, const unsigned* y, float* c, int k) {
+  unsigned a[4], b[4];
+  float d[4] = {};
+  for (int at = 0; at < k / 32; ++at) {
+    load_sparse(x, y, a, b, k / 4, at * 8);
+    const unsigned e = metadata_of_two_rows(where, k / 4, at * 8, positions_in_order);
+    MMA_SPARSE("m16n8k32", "f32.bf16.bf16.f32", "f");
+  }
+  store_tile(c, d);
+}
+extern "C" __global__ void sparse_tf32(const unsigned* x, const unsigned char* where, const unsigned* y, float* c, int k) {
+  unsigned a[4], b[4];
+  float d[4] = {};
+  for (int at = 0; at < k / 16; ++at) {
+    load_sparse(x, y, a, b, k / 2, at * 8);
+    const unsigned e = metadata_of_two_rows(where, k / 2, at * 8, positions_of_tf32);
+    MMA_SPARSE("m16n8k16", "f32.tf32.tf32.f32", "f");
+  }
+  store_tile(c, d);
+}
+extern "C" __global__ void sparse_bytes(const unsigned* x, const unsigned char* where, const unsigned* y, int* c, int k) {
+  const Lane lane;
+  unsigned a[4], b[4];
+  int d[4] = {};
+  for (int at = 0; at < k / 64; ++at) {
+    load_sparse(x, y, a, b, k / 8, at * 8);
+    const unsigned e = metadata_of_row(where, k / 4, at * 16);
+    MMA_SPARSE("m16n8k64", "s32.s8.u8.s32", "r");
+  }
+  for (int i = 0; i < 4; ++i) c[blockIdx.x * 128 + (lane.group + i / 2 * 8) * 8 + lane.within * 2 + i % 2] = d[i];
+}
+extern "C" __global__ void sparse_fp8(const unsigned* x, const unsigned char* where, const unsigned* y, float* c, int k) {
+  unsigned a[4], b[4];
+  float d[4] = {};
+  for (int at = 0; at < k / 64; ++at) {
+    load_sparse(x, y, a, b, k / 8, at * 8);
+    for (unsigned& word : a) word &= 0xbfbfbfbf;  // Neither NaN nor large.
+    for (unsigned& word : b) word &= 0xbfbfbfbf;
+    const unsigned e = metadata_of_row(where, k / 4, at * 16);
+    MMA_SPARSE("m16n8k64", "f32.e4m3.e5m2.f32", "f");
+  }
+  store_tile(c, d);
+}
