@@ -25,7 +25,7 @@ def prepare(triton: ModuleType) -> None:
         return
     runtime: Any = getattr(getattr(triton, "knobs", None), "runtime", None)
     if not hasattr(type(runtime), "add_stages_inspection_hook"):
-        raise ImportError(f"gpuemu: Triton {triton.__version__} has no hook for the stages of its compiler; install triton 3.5 or later")
+        raise ImportError(f"gpuemu: Triton {triton.__version__} has no hook for the stages of its compiler; install triton 3.6 or later")
     runtime.add_stages_inspection_hook = triton_stages.add_stages
     triton_registers.prepare()
     triton.runtime.driver.set_active(_Later(_make_driver))
