@@ -84,7 +84,8 @@ constexpr uint64_t kWarpsBeforeCompiling = 256;
 
 Accesses accesses_of(const Checks& checks) {
   return static_cast<Accesses>((checks.init ? kInit : 0) | (checks.race ? kSharedRaces : 0) |
-                               (checks.global_race || checks.writes ? kGlobalChecks : 0));
+                               (checks.global_race ? kGlobalRaces : 0) |
+                               (checks.writes ? kWritesOnce : 0));
 }
 
 /// Compiles the entry once it has run long enough, with the functions that it can call.

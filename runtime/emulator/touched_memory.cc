@@ -10,6 +10,7 @@
 
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/memory/race_cell.h"
+#include "runtime/emulator/memory/race_row.h"
 #include "runtime/emulator/report/element_names.h"
 
 namespace gpuemu::emulator {
@@ -37,7 +38,6 @@ Pages pages_of(const uint64_t* cells, uint64_t count) {
 }
 
 void forget(uint64_t* cells, uint64_t count) {
-  if (cells == nullptr) return;
   const Pages whole = pages_of(cells, count);
   // Pages given back to the system read as zeros when they are accessed again.
   const bool given_back =
@@ -51,6 +51,11 @@ void forget(uint64_t* cells, uint64_t count) {
   std::fill(cells, cells + whole.begin, uint64_t{0});
   std::fill(cells + whole.end, cells + count, uint64_t{0});
 }
+
+/// The rows of an allocation as single numbers.
+constexpr uint64_t kCellsPerRow = sizeof(RaceRow) / sizeof(uint64_t);
+uint64_t* cells_of(const Allocation& of) { return reinterpret_cast<uint64_t*>(of.rows); }
+uint64_t cell_count(const Allocation& of) { return row_count(of.word_count()) * kCellsPerRow; }
 
 /// Calls `visit(begin, end)` for the ranges of cells that may be nonzero.
 template <typename Visit>
@@ -76,8 +81,9 @@ class Collector {
   explicit Collector(const Program& program) : program_(program) {}
 
   void add(const Allocation& of) {
-    add_cells(of, of.last_reads.get(), [&](uint64_t) { return &made_.reads; });
-    add_cells(of, of.last_writes.get(), [&](uint64_t cell) {
+    if (of.rows == nullptr) return;
+    add_cells(of, &RaceRow::reads, of.races.reads.get(), [&](uint64_t) { return &made_.reads; });
+    add_cells(of, &RaceRow::writes, of.races.writes.get(), [&](uint64_t cell) {
       const bool is_update = (cell & kCellAtomic) != 0 && (cell & kCellNarrow) == 0;
       return is_update ? &made_.updates : &made_.writes;
     });
@@ -85,14 +91,24 @@ class Collector {
   TouchedMemory take() { return std::move(made_); }
 
  private:
+  using Runs = uint64_t (RaceRow::*)[2];  // NOLINT(modernize-avoid-c-arrays): as in RaceRow.
+
   template <typename Choose>
-  void add_cells(const Allocation& of, uint64_t* cells, const Choose& list_of) {
-    if (cells == nullptr) return;
-    each_used_part(cells, of.word_count(), [&](uint64_t begin, uint64_t end) {
-      for (uint64_t word = begin; word < end; ++word) {
-        const uint64_t cell = cells[word];
-        if (segment_in(cell) == 0) continue;
-        add_word((of.base / kWordBytes + word) * kWordBytes, cell, *list_of(cell));
+  void add_cells(const Allocation& of, Runs runs, const uint64_t* cells, const Choose& list_of) {
+    constexpr uint64_t kOfAny = uint64_t{1} << kCellSegmentShift;
+    uint64_t row = 0;
+    each_used_part(cells_of(of), cell_count(of), [&](uint64_t begin, uint64_t end) {
+      // A row may lie in two pages.
+      for (row = std::max(row, begin / kCellsPerRow); row * kCellsPerRow < end; ++row) {
+        const RaceRow& one = of.rows[row];
+        const bool split = is_split(one, kOfAny);
+        if (!split && (one.*runs)[0] == 0 && (one.*runs)[1] == 0) continue;
+        for (uint32_t at = 0; at < kRowWords && row * kRowWords + at < of.word_count(); ++at) {
+          const uint64_t word = row * kRowWords + at;
+          const uint64_t cell = split ? cells[word] : cell_in_runs(one.*runs, at, kOfAny);
+          if (segment_in(cell) == 0) continue;
+          add_word((of.base / kWordBytes + word) * kWordBytes, cell, *list_of(cell));
+        }
       }
     });
   }
@@ -142,8 +158,10 @@ class Collector {
 
 void forget_cells(const std::vector<Allocation*>& of) {
   for (Allocation* const one : of) {
-    forget(one->last_writes.get(), one->word_count());
-    forget(one->last_reads.get(), one->word_count());
+    if (one->rows == nullptr) continue;
+    forget(cells_of(*one), cell_count(*one));
+    forget(one->races.writes.get(), one->word_count());
+    forget(one->races.reads.get(), one->word_count());
   }
 }
 

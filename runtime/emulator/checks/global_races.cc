@@ -132,6 +132,7 @@ void GlobalRaces::fence(Warp& warp) {
         {.warp = warp.index, .epoch = block.shared.epoch, .sync_ops = block.grid_order.sync_ops});
   }
   block.grid_order.fences = static_cast<uint32_t>(fences.size());
+  warp.ordering.rows.event = RowTags::kStale;
   warp.ordering.segment = 0;  // The fence does not cover later accesses.
 }
 
@@ -244,7 +245,7 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
     if (in == nullptr || !in->contains(address[lane], bytes)) {
       in = warp.launch->memory->find(address[lane], bytes);
     }
-    const bool is_noted = in != nullptr && in->last_writes != nullptr;
+    const bool is_noted = in != nullptr && in->rows != nullptr;
     if (is_noted && is_plain) {
       const uint32_t rest = note_alone(*in, address, bytes, stores, cell, left);
       if (rest != left) {
@@ -258,9 +259,11 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
     left &= ~touch.lanes;
     if (!is_noted) continue;
     const uint64_t end = address[lane] + bytes;
+    open_words(*in, in->word_of(address[lane]),
+               in->word_of(end - 1) - in->word_of(address[lane]) + 1);
     for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
       const uint64_t word = in->word_of(at);
-      const RaceCells cells{in->last_writes.get()[word], in->last_reads.get()[word], at,
+      const RaceCells cells{in->races.writes[word], in->races.reads[word], at,
                             touched_bits(at, address, bytes, touch.lanes)};
       const uint64_t written = suspicion != nullptr ? load_cell(cells.last_write) : 0;
       uint32_t flag_site = 0;

@@ -1,7 +1,8 @@
 // Detects races in global memory: between blocks, between warps of one block without a barrier, and
 // between the lanes of one warp.
 //
-// Every word has a record of its last write and its last read. Each record names a segment: what
+// Every word has a record of its last write and its last read; rows of words that are accessed as a
+// whole have one for all of them (race_row.h). Each record names a segment: what
 // one warp does between two barriers or fences. Barriers order the segments of one block. Segments
 // of different blocks are ordered if the first block executes a fence and then an atomic or
 // volatile access, and the second block an atomic or volatile access after that, at whatever
@@ -36,6 +37,25 @@ inline constexpr Evidence kUnusedReads = 1;  ///< The values read affect no resu
 inline constexpr Evidence kEqualStores = 2;  ///< The stored values are equal apart from rounding.
 inline constexpr Evidence kNoEvidence = 4;   ///< No evidence could excuse the race.
 
+/// Words of an allocation that lanes access in ascending order: word w by lane first + (w >>
+/// shift), or by who else `first` names (race_cell.h). Has no initial values, so that an array of
+/// them is not cleared at every access.
+struct WordRun {
+  uint64_t word;
+  uint32_t words, first, shift;
+};
+/// One instruction's access to runs of words.
+struct RowNotes {
+  /// A warp has at most four runs, and each lies in up to three rows.
+  static constexpr uint32_t kLeftMax = 16;
+
+  const Allocation& in;
+  uint64_t stem;  ///< The cell without lanes and bytes.
+  bool stores, read_only;
+  WordRun* left;  ///< The parts that are not noted yet; their words have cells.
+  uint32_t left_count = 0;
+};
+
 class GlobalRaces {
  public:
   /// Numbers segments from `first` on; cells with lower numbers come from earlier launches.
@@ -54,6 +74,11 @@ class GlobalRaces {
   /// Call it before the access, because stores are compared with the values that they replace.
   void note(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes, Access access,
             uint32_t lanes);
+  /// Notes a run of an access where whole rows tell it and it cannot race; adds the rest to
+  /// `notes.left`.
+  void note_run(RowNotes& notes, const WordRun& run) const;
+  /// Gives words cells of their own. Call it before anything looks at them.
+  void open_words(const Allocation& in, uint64_t word, uint64_t words) const;
   /// Marks a store as pending, from when it is recorded until it is made. Another host thread that
   /// compares values with it waits until then. note() begins it for the st instructions of
   /// `segment`.
@@ -76,6 +101,8 @@ class GlobalRaces {
                        warp.ordering.clock.now() - warp.ordering.segment_event < kCellEventsMax;
     return known ? warp.ordering.segment : new_segment(warp);
   }
+  /// Brings warp.ordering.rows up to date. Returns the warp's current segment, as segment_of().
+  uint32_t prepare_rows(Warp& warp);
   /// Cells with lower segment numbers come from earlier launches.
   uint32_t first() const { return first_; }
   uint32_t next() const { return next_.load(std::memory_order_relaxed); }
@@ -132,6 +159,8 @@ class GlobalRaces {
     return {.chunk = chunk, .at = beyond - (kFirstChunk << chunk)};
   }
 
+  /// Cells and runs of this launch are not less.
+  uint64_t of_launch() const { return uint64_t{first_} << kCellSegmentShift; }
   uint32_t new_segment(Warp& warp);
   std::optional<Seen> note_reading(const Touch& touch, const RaceCells& cells,
                                    std::optional<Seen> before) const;

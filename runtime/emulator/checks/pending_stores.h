@@ -16,6 +16,8 @@ class PendingStores {
   void begin(uint32_t segment) {
     slots_[host_thread()].segment.store(segment, std::memory_order_relaxed);
   }
+  /// The place of the calling thread, which code may write instead.
+  std::atomic<uint32_t>* place() { return &slots_[host_thread()].segment; }
   void end() { slots_[host_thread()].segment.store(0, std::memory_order_release); }
   bool any_of(uint32_t segment) const {
     return std::ranges::any_of(slots_, [&](const Slot& slot) {

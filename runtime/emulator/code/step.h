@@ -30,6 +30,7 @@ inline constexpr uint32_t kTrueOffset = 0;
 class Warp;
 struct Allocation;
 struct RaceTags;
+struct RowTags;
 struct Step;
 using Handler = void (*)(Warp&, const Step&);
 
@@ -150,8 +151,9 @@ struct CountingStep {
 using Accesses = uint8_t;
 inline constexpr Accesses kInit = 1;  ///< Reads of uninitialised memory.
 inline constexpr Accesses kSharedRaces = 2;
-inline constexpr Accesses kGlobalChecks = 4;  ///< Races in global memory, bytes written twice.
-inline constexpr size_t kAccesses = 8;
+inline constexpr Accesses kGlobalRaces = 4;
+inline constexpr Accesses kWritesOnce = 8;  ///< Bytes written twice.
+inline constexpr size_t kAccesses = 16;
 
 /// The part of a warp's state that compiled code changes.
 struct WarpProgress {
@@ -170,6 +172,7 @@ struct JitFrame {
   const uint8_t* shared_defined = nullptr;
   const RaceTags* races = nullptr;       ///< SharedMemory::races.
   const uint32_t* lane_event = nullptr;  ///< LaneClock::now(); read at every use.
+  const RowTags* rows = nullptr;         ///< WarpOrdering::rows.
   uint32_t warp_tag = 0;                 ///< The warp's tag in the race history of shared memory.
 };
 /// Compiled code. Runs all 32 lanes from its first step until the slice ends or a step needs its

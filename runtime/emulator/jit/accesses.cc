@@ -35,6 +35,7 @@ class Mover {
         e_.vmovdqu64(values.at[i], at);
       }
     }
+    end_row(e_, access_);
     if (access_.is_store) mark_row(e_, access_, looked_, offset_);
   }
 
@@ -214,9 +215,12 @@ class SmallMover {
 Emit of_one(const Access& how) {
   return [how](Emitter& e, const Step& step) {
     const uint32_t at = e.code().lists[step.access().list];
+    const bool small = how.element < sizeof(uint32_t), noted = how.notes_rows();
     // If the handler runs instead, it needs the address register unchanged.
-    const bool own_address = how.is_shared && at == step.src[0];
-    if (!is_usual(step, how) || at == kNone || own_address) return e.call(step, true);
+    const bool own_address = (how.is_shared || noted) && at == step.src[0];
+    if (!is_usual(step, how) || at == kNone || own_address || (small && noted)) {
+      return e.call(step, true);
+    }
     const RegisterClass slot =
         how.element == sizeof(uint64_t) ? RegisterClass::Wide : RegisterClass::Narrow;
     const Vectors base =
@@ -225,11 +229,15 @@ Emit of_one(const Access& how) {
     if (how.is_store) values = e.read(at, slot);
     const CheckedBounds* bounds = check_bounds(e, step, how, base);
     if (bounds == nullptr) return e.call(step, true);
-    const bool small = how.element < sizeof(uint32_t);
     const bool checked = how.init || how.race;
     auto elsewhere = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
-    Xbyak::Label* out = small || (checked && how.is_store) ? &e.leave_here() : nullptr;
+    Xbyak::Label* out = small || (checked && how.is_store && !noted) ? &e.leave_here() : nullptr;
     if (!how.is_store) values = e.write(at, slot);
+    if (noted) {
+      out = &e.by_handler(done);
+      Mover(e, step, how, *bounds).row(values, *out, out);
+      return e.L(*done);
+    }
     if (!small && checked && how.is_shared) out = &e.by_handler(done);
     const auto offset = static_cast<int>(step.access().offset);
     if (small) {
@@ -262,7 +270,7 @@ Emit access(Target target, const Access& how) {
 
 void add_accesses(Operations& all, Accesses accesses) {
   const bool init = (accesses & kInit) != 0, races = (accesses & kSharedRaces) != 0,
-             global = (accesses & kGlobalChecks) == 0;
+             global = (accesses & kWritesOnce) == 0;
   const auto add = [&](const std::string& type, Access how) {
     const bool small = how.element < sizeof(uint32_t);
     for (const bool is_store : {false, true}) {
@@ -271,7 +279,7 @@ void add_accesses(Operations& all, Accesses accesses) {
       how.is_store = is_store;
       how.is_shared = false;
       how.init = init;
-      how.race = false;
+      how.race = (accesses & kGlobalRaces) != 0;
       for (const char* space : {"global.", "generic."}) {
         if (global && !(small && init && is_store)) {
           all.add_whole(family + space + type, access(all.target(), how));

@@ -181,6 +181,7 @@ class Looks {
     e_.mov(e_.rax, e_.ptr[e_.cache + static_cast<int>(step_.access().cache * sizeof(Allocation*))]);
     e_.test(e_.rax, e_.rax);
     e_.jz(*out_, kNear);
+    if (access_.notes_rows()) e_.mov(on_stack(e_, made, kAllocationAt), e_.rax);
     if (access_.init && access_.is_store) {
       e_.mov(e_.rcx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, marks))]);
       e_.test(e_.rcx, e_.rcx);

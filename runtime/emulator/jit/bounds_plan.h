@@ -13,14 +13,18 @@ struct Access {
   uint32_t element = 4;  ///< Bytes.
   bool is_signed = false;
   bool init = false, race = false;  ///< Checks of the launch (Accesses).
+
+  bool notes_rows() const { return race && !is_shared; }
 };
 
 /// What a check stores on the stack: the shape of the access, and the host addresses of the first
 /// lane of each half of the warp, without the instruction's own offset. For global memory only the
 /// first half's address is stored, because the second half continues it, unless the shape is
 /// kHalves. For a store to global memory, the second slot instead holds the distance from the
-/// memory to its definedness marks (AllocationBounds::marks), if they are needed.
-inline constexpr uint32_t kShapeAt = 0, kFirstAt = 8, kSecondAt = 16, kCheckedBoundsBytes = 24;
+/// memory to its definedness marks (AllocationBounds::marks), if they are needed. The last slot
+/// holds the allocation, if the access is noted in its race records.
+inline constexpr uint32_t kShapeAt = 0, kFirstAt = 8, kSecondAt = 16, kAllocationAt = 24,
+                          kCheckedBoundsBytes = 32;
 /// The shapes. In shared memory the two halves of a row may be apart; in global memory that is the
 /// separate shape kHalves, for loads only.
 inline constexpr uint32_t kRow = 0, kSame = 1, kAnywhere = 2, kHalves = 3;

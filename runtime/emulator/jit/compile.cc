@@ -7,6 +7,7 @@
 
 #include "common/base/check.h"
 #include "runtime/emulator/jit/operations.h"
+#include "runtime/emulator/jit/race_notes.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -28,14 +29,18 @@ struct Piece {
 };
 
 struct KnownHandler {
-  bool accesses = false;  ///< Accesses memory, so it may find something that only handlers can
-                          ///< continue.
+  bool accesses = false;   ///< Accesses memory, so it may find something that only handlers can
+                           ///< continue.
+  bool is_global = false;  ///< Accesses global memory, by its own or by generic addresses.
 };
 const std::unordered_map<Handler, KnownHandler>& table_handlers() {
   static const std::unordered_map<Handler, KnownHandler> kAll = [] {
     std::unordered_map<Handler, KnownHandler> all;
     for (const auto& [key, row] : handlers()) {
-      all[row.run] = {.accesses = key.starts_with("ld.") || key.starts_with("st.")};
+      const std::string_view space = std::string_view(key).substr(std::min<size_t>(3, key.size()));
+      const bool accesses = key.starts_with("ld.") || key.starts_with("st.");
+      const bool global = space.starts_with("global.") || space.starts_with("generic.");
+      all[row.run] = {.accesses = accesses, .is_global = accesses && global};
       if (row.rounded != nullptr) all[row.rounded] = {};
     }
     return all;
@@ -104,7 +109,8 @@ std::vector<Piece> pieces_of(const Code& code, Accesses accesses) {
 
 class PieceWriter {
  public:
-  PieceWriter(Emitter& e, const Operations& known) : e_(e), known_(known) {}
+  PieceWriter(Emitter& e, const Operations& known, Accesses accesses)
+      : e_(e), known_(known), accesses_(accesses) {}
 
   void write(const Piece& piece) {
     e_.align(16);
@@ -162,6 +168,7 @@ class PieceWriter {
     e_.cmovb(e_.rax, e_.rcx);
     e_.mov(of_progress(kRemaining), e_.rax);
     count(piece.counted);
+    if (notes_rows(piece.steps)) prepare_rows(e_);
     for (uint32_t index = begin; index < end; ++index) {
       if (const uint32_t until = lane_by_lane_until(index, end); until != index) {
         write_passes({index, until});
@@ -171,6 +178,15 @@ class PieceWriter {
       }
     }
     e_.end_steps();
+  }
+
+  bool notes_rows(StepRange steps) const {
+    if ((accesses_ & kGlobalRaces) == 0) return false;
+    for (uint32_t index = steps.begin; index < steps.end; ++index) {
+      const auto found = table_handlers().find(e_.code().steps[index].run);
+      if (found != table_handlers().end() && found->second.is_global) return true;
+    }
+    return false;
   }
 
   void write_passes(StepRange steps) {
@@ -215,6 +231,7 @@ class PieceWriter {
 
   Emitter& e_;
   const Operations& known_;
+  const Accesses accesses_;
 };
 
 bool worth_entering(const Piece& piece, const Code& code, const Operations& known) {
@@ -248,7 +265,7 @@ void compile_code(Code& code, Accesses accesses, Target target) {
     auto emitter =
         std::make_shared<Emitter>(code, target, code.steps.size() * kBytesPerStep + kBytesBeside);
     for (const Piece& piece : pieces) emitter->piece(piece.steps.begin);
-    for (const Piece& piece : pieces) PieceWriter(*emitter, known).write(piece);
+    for (const Piece& piece : pieces) PieceWriter(*emitter, known, accesses).write(piece);
     std::vector<std::pair<uint32_t, size_t>> entries;
     for (const Piece& piece : pieces) {
       if (worth_entering(piece, code, known)) {

@@ -120,6 +120,8 @@ size_t Emitter::entry(uint32_t step) {
   mov(ptr[rsp + kRacesAt], rax);
   mov(rax, ptr[rsi + static_cast<int>(offsetof(JitFrame, lane_event))]);
   mov(ptr[rsp + kLaneEventAt], rax);
+  mov(rax, ptr[rsi + static_cast<int>(offsetof(JitFrame, rows))]);
+  mov(ptr[rsp + kRowsAt], rax);
   mov(eax, ptr[rsi + static_cast<int>(offsetof(JitFrame, warp_tag))]);
   mov(ptr[rsp + kWarpTagAt], rax);
   jmp(pieces_.at(step), T_NEAR);

@@ -102,10 +102,11 @@ class Emitter : public Assembler {
     uint32_t at = 0;            ///< Position on the stack.
   };
   std::vector<CheckedBounds> bounds;
-  static constexpr uint32_t kStackBytes = 520, kLooksBytes = 480;
+  static constexpr uint32_t kStackBytes = 680, kLooksBytes = 640;
   /// Above them: the distance from shared memory to its definedness marks, and JitFrame's members
   /// for race detection.
-  static constexpr int kDefinedAt = 480, kRacesAt = 488, kLaneEventAt = 496, kWarpTagAt = 504;
+  static constexpr int kDefinedAt = 640, kRacesAt = 648, kLaneEventAt = 656, kWarpTagAt = 664,
+                       kRowsAt = 672;
   /// Returns a label at which the straight line ends before the current step; handlers execute the
   /// rest of it.
   Xbyak::Label& leave_here();

@@ -246,7 +246,7 @@ bool is_whole_shuffle(const Code& code, const Step& step) {
 
 void add_exchanges(Operations& all, Accesses accesses) {
   // The race detectors must record that lanes have synchronised.
-  const bool races = (accesses & (kSharedRaces | kGlobalChecks)) != 0;
+  const bool races = (accesses & (kSharedRaces | kGlobalRaces)) != 0;
   all.add_step(kRunOf<steps::shuffle>, [races](Emitter& e, const Step& step) {
     if (races) return e.call(step, true);
     if (e.is_avx512()) return shuffle(e, step);

@@ -1,6 +1,6 @@
 // Compiles loads and stores for AVX2: elements are moved between memory and the frame, so that 16
 // vectors are enough. Lanes that store to scattered places are left to the handlers.
-#include "runtime/emulator/jit/bounds_plan.h"
+#include "runtime/emulator/jit/race_notes.h"
 
 namespace gpuemu::emulator {
 namespace {
@@ -258,7 +258,7 @@ bool has_frame_code(const Emitter& e, const Step& step, const Access& access) {
 /// Handles what is no row of the whole warp, or jumps to `out`.
 void others(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
             Xbyak::Label& out) {
-  if (access.is_store) return e.jmp(out, kNear);
+  if (access.is_store || access.notes_rows()) return e.jmp(out, kNear);
   Xbyak::Label not_same, done;
   FrameMover mover(e, step, access, bounds);
   e.cmp(on_stack(e, bounds, kShapeAt), static_cast<int>(kSame));
@@ -287,7 +287,10 @@ void others(Emitter& e, const Step& step, const Access& access, const CheckedBou
 
 Emit through_frame(const Access& access) {
   return [access](Emitter& e, const Step& step) {
-    if (!has_frame_code(e, step, access)) return e.call(step, true);
+    const bool small = access.element < sizeof(uint32_t);
+    if (!has_frame_code(e, step, access) || (small && access.notes_rows())) {
+      return e.call(step, true);
+    }
     const CheckedBounds* found = check_bounds(e, step, access, {});
     if (found == nullptr) return e.call(step, true);
     const CheckedBounds bounds = *found;
@@ -296,8 +299,10 @@ Emit through_frame(const Access& access) {
     const auto offset = static_cast<int>(step.access().offset);
     e.cmp(on_stack(e, bounds, kShapeAt), static_cast<int>(kRow));
     e.jnz(*elsewhere, kNear);
+    if (access.notes_rows()) note_row(e, step, access, bounds, *out);
     check_row(e, access, bounds, offset, *out);
     FrameMover(e, step, access, bounds).rows(access.is_shared);
+    end_row(e, access);
     if (access.is_store) mark_row(e, access, bounds, offset);
     e.L(*done);
     e.aside([=, &e, &step] {

@@ -238,7 +238,8 @@ void note_rows(Emitter& e, const Step& step, const Access& access, const Checked
 
 void note_row(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
               Xbyak::Label& out) {
-  if (!access.is_shared || !access.race) return;
+  if (!access.race) return;
+  if (!access.is_shared) return note_global_row(e, step, access, bounds, out);
   if (access.is_store) return note_rows(e, step, access, bounds, out);
   const uint32_t bytes = bounds.bytes * kHalfLanes;
   auto changes = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();

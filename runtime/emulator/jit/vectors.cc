@@ -1,5 +1,7 @@
 // Compiles loads and stores of vectors of two or four elements per lane, for consecutive lanes:
 // rows are taken apart, or put together, in processor registers.
+#include <algorithm>
+
 #include "runtime/emulator/jit/race_notes.h"
 
 namespace gpuemu::emulator {
@@ -153,22 +155,31 @@ Emit of_several(const Access& access) {
         e.read(step.src[0], access.is_shared ? RegisterClass::Narrow : RegisterClass::Wide);
     std::array<Vectors, kElementsMax> elements;
     const uint32_t* list = &e.code().lists[step.access().list];
+    const bool own_address =
+        std::find(list, list + step.access().count, step.src[0]) != list + step.access().count;
+    if (access.notes_rows() && own_address) return e.call(step, true);
     if (access.is_store) {
       for (uint32_t i = 0; i < step.access().count; ++i) elements[i] = e.read(list[i], slot);
     }
     const CheckedBounds* bounds = check_bounds(e, step, access, base);
     if (bounds == nullptr) return e.call(step, true);
+    const auto write_elements = [&] {
+      if (access.is_store) return;
+      for (uint32_t i = 0; i < step.access().count; ++i) elements[i] = e.write(list[i], slot);
+    };
+    auto done = std::make_shared<Xbyak::Label>();
+    if (access.notes_rows()) write_elements();
     e.cmp(on_stack(e, *bounds, kShapeAt), static_cast<int>(kRow));
-    Xbyak::Label& out = e.leave_here();
+    Xbyak::Label& out = access.notes_rows() ? e.by_handler(done) : e.leave_here();
     e.jnz(out, Xbyak::CodeGenerator::T_NEAR);
     const auto offset = static_cast<int>(step.access().offset);
     note_row(e, step, access, *bounds, out);
     check_row(e, access, *bounds, offset, out);
-    if (!access.is_store) {
-      for (uint32_t i = 0; i < step.access().count; ++i) elements[i] = e.write(list[i], slot);
-    }
+    if (!access.notes_rows()) write_elements();
     VectorMover(e, access, *bounds, offset).move(elements, step.access().count);
+    end_row(e, access);
     if (access.is_store) mark_row(e, access, *bounds, offset);
+    e.L(*done);
   };
 }
 

@@ -24,6 +24,7 @@ void Warp::start(uint32_t warp_index, uint32_t lanes) {
   registers.carry = 0;
   ordering.clock.restart();
   ordering.segment = 0;
+  ordering.rows.event = RowTags::kStale;
   ordering.fenced = false;
   tracking.active = launch->inputs.checks.nonfinite || launch->observer != nullptr;
   tracking.definedness.clear();
@@ -100,6 +101,7 @@ bool Warp::may_enter(const Code& code, uint32_t local_base) {
 void Warp::forget_order() {
   block->next_epoch();
   ordering.clock.restart();
+  ordering.rows.event = RowTags::kStale;
 }
 
 bool Warp::charge(Frame& frame, const Code& code) {
@@ -312,6 +314,7 @@ inline void Warp::run_steps(const Step* next, const Step* end) {
 
 void Warp::run_compiled(JitFunction steps) {
   masks.running = masks.active;
+  if (ordering.segment_epoch != block->shared.epoch) ordering.rows.event = RowTags::kStale;
   const Step* next = steps(*this, {.progress = this,
                                    .registers = registers.data,
                                    .cache = registers.allocations,
@@ -320,6 +323,7 @@ void Warp::run_compiled(JitFunction steps) {
                                    .shared_defined = block->shared.defined.data(),
                                    .races = &block->shared.races.tags(),
                                    .lane_event = ordering.clock.now_place(),
+                                   .rows = &ordering.rows,
                                    .warp_tag = index + 1});
   if (next == nullptr) return;
   if (const Step* const end = function.steps + pc; next != end) run_steps(next, end);

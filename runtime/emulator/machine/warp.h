@@ -15,6 +15,7 @@
 #include "runtime/emulator/machine/step_observer.h"
 #include "runtime/emulator/memory/lane_clock.h"
 #include "runtime/emulator/memory/memory.h"
+#include "runtime/emulator/memory/race_row.h"
 #include "runtime/emulator/program/launch.h"
 
 namespace gpuemu::emulator {
@@ -71,6 +72,7 @@ struct WarpOrdering {
   /// The current segment for the global race detector, and LaneClock::now() when it began.
   uint32_t segment = 0, segment_epoch = 0, segment_event = 0;
   uint32_t segment_ordered = 0;  ///< Global accesses before this event are ordered.
+  RowTags rows;
   bool fenced = false;  ///< A fence was executed, with no atomic or volatile access after it.
 };
 

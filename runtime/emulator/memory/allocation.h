@@ -6,9 +6,11 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/emulator/memory/byte_sources.h"
+#include "runtime/emulator/memory/race_row.h"
 
 namespace gpuemu::emulator {
 
@@ -22,6 +24,15 @@ struct AllocationBounds {
   uint64_t bytes = 0;
   uint8_t* marks = nullptr;  ///< Allocation::defined; null if undefined reads are not checked.
   bool all_defined = false;  ///< Every byte was written before this launch.
+  RaceRow* rows = nullptr;   ///< RaceRecords::rows.
+};
+
+/// What the race detector keeps of the last accesses to an allocation. Null until it runs.
+struct RaceRecords {
+  std::unique_ptr<RaceRow[], Freed> rows;
+  /// The last write and read of each 4-byte word; valid where rows are split.
+  std::unique_ptr<uint64_t[], Freed> writes, reads;
+  uint64_t words = 0;  ///< There is room for so many.
 };
 
 struct Allocation : AllocationBounds {
@@ -38,19 +49,25 @@ struct Allocation : AllocationBounds {
   uint64_t undefined_at = 0;     ///< Where Memory::settle() last saw a byte that was not.
   ByteSources sources;           ///< The stores that computed undefined bytes.
   std::unique_ptr<std::byte[], void (*)(void*)> storage{nullptr, std::free};
-  /// The last write and read of each 4-byte word, for the race detector; null until it runs.
-  std::unique_ptr<uint64_t[], Freed> last_writes, last_reads;
-  uint64_t history_words = 0;  ///< Words that these have room for.
+  RaceRecords races;
 
   bool contains(uint64_t address, uint64_t size) const {
     return address >= base && size <= bytes && address - base <= bytes - size;
   }
   uint8_t* shadow(uint64_t address) { return defined.data() + (address - base); }
-  /// Returns the index of an address in last_writes and last_reads. Their words begin at multiples
-  /// of 4; memory of others may begin anywhere.
+  /// Returns the index of an address in the race records. Words begin at multiples of 4, rows at
+  /// every 32nd word; memory of others may begin anywhere.
   uint64_t word_of(uint64_t address) const { return address / 4 - base / 4; }
-  /// Returns the size of last_writes and last_reads.
+  /// Returns the number of words that need race records.
   uint64_t word_count() const { return word_of(base + bytes) + 1; }
+  void set_races(RaceRecords records) {
+    races = std::move(records);
+    rows = races.rows.get();
+  }
+  RaceRecords take_races() {
+    rows = nullptr;
+    return std::exchange(races, {});
+  }
 };
 
 }  // namespace gpuemu::emulator

@@ -147,10 +147,9 @@ Status Memory::free(uint64_t address) {
 }
 
 void Memory::keep_history(Allocation& gone) {
-  if (gone.last_writes == nullptr || gone.history_words > kHistoryWordsKept) return;
+  if (gone.rows == nullptr || gone.races.words > kHistoryWordsKept) return;
   if (histories_.size() == kHistoriesKept) histories_.erase(histories_.begin());
-  histories_.push_back(
-      {std::move(gone.last_writes), std::move(gone.last_reads), gone.history_words});
+  histories_.push_back(gone.take_races());
 }
 
 void Memory::keep_marks(Allocation& gone) {
@@ -173,21 +172,21 @@ std::vector<uint8_t> Memory::any_marks(uint64_t bytes) {
 /// None if there is no memory.
 void Memory::give_history(Allocation& to, uint64_t words) {
   constexpr uint64_t kMuchLarger = 4;
-  const auto kept = std::ranges::find_if(histories_, [&](const History& one) {
+  const auto kept = std::ranges::find_if(histories_, [&](const RaceRecords& one) {
     return one.words >= words && one.words <= kMuchLarger * words;
   });
   if (kept != histories_.end()) {
-    to.last_writes = std::move(kept->writes);
-    to.last_reads = std::move(kept->reads);
-    to.history_words = kept->words;
+    to.set_races(std::move(*kept));
     histories_.erase(kept);
     return;
   }
   // Untouched pages take no memory.
-  to.last_writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
-  to.last_reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
-  if (to.last_reads == nullptr) to.last_writes.reset();
-  to.history_words = words;
+  RaceRecords made{.words = words};
+  made.rows.reset(static_cast<RaceRow*>(std::calloc(row_count(words), sizeof(RaceRow))));
+  made.writes.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+  made.reads.reset(static_cast<uint64_t*>(std::calloc(words, sizeof(uint64_t))));
+  const bool all = made.rows != nullptr && made.writes != nullptr && made.reads != nullptr;
+  if (all) to.set_races(std::move(made));
 }
 
 void Memory::keep_freed(std::unique_ptr<Allocation> gone) {
@@ -195,8 +194,7 @@ void Memory::keep_freed(std::unique_ptr<Allocation> gone) {
   gone->marks = nullptr;
   gone->defined = {};
   gone->sources.clear();
-  gone->last_writes.reset();
-  gone->last_reads.reset();
+  gone->take_races();
   freed_bytes_ += gone->bytes;
   freed_.push_back(std::move(gone));
   forget_freed(freed_kept_);
@@ -435,8 +433,7 @@ void Memory::settle() {
 void Memory::keep_histories() {
   if (segments > kSegmentsEnd) {
     for (auto& [base, allocation] : by_base_) {
-      allocation->last_writes.reset();
-      allocation->last_reads.reset();
+      allocation->take_races();
     }
     histories_.clear();
     segments = 1;
@@ -446,9 +443,9 @@ void Memory::keep_histories() {
   uint64_t used = 0;
   for (auto& [base, allocation] : by_base_) {
     const uint64_t words = allocation->word_count();
-    used += words * 2 * sizeof(uint64_t);
+    used += words * 2 * sizeof(uint64_t) + row_count(words) * sizeof(RaceRow);
     if (used > kRaceHistoryBytesMax) return;
-    if (allocation->last_writes == nullptr) give_history(*allocation, words);
+    if (allocation->rows == nullptr) give_history(*allocation, words);
   }
 }
 

@@ -144,11 +144,7 @@ class Memory {
   uint64_t freed_bytes_ = 0;
   /// Race histories of freed allocations. Another allocation takes them as they are: all their
   /// segments belong to earlier launches.
-  struct History {
-    std::unique_ptr<uint64_t[], Freed> writes, reads;
-    uint64_t words = 0;
-  };
-  std::vector<History> histories_;
+  std::vector<RaceRecords> histories_;
   std::vector<std::vector<uint8_t>> marks_;  ///< Those of freed buffers, for blank ones.
 };
 

@@ -24,8 +24,9 @@ class Histories : public testing::Test {
   /// Records an access to each word, and ends the launch.
   void access_all(Allocation& buffer) {
     for (uint64_t word = 0; word < kWords; ++word) {
-      buffer.last_writes[word] = cell_of({.segment = memory_.segments});
-      buffer.last_reads[word] = cell_of({.segment = memory_.segments});
+      buffer.races.writes[word] = cell_of({.segment = memory_.segments});
+      buffer.races.reads[word] = cell_of({.segment = memory_.segments});
+      buffer.rows[word / kRowWords].writes[0] = cell_of({.segment = memory_.segments});
     }
     ++memory_.segments;
     EXPECT_TRUE(memory_.free(address_).ok());
@@ -36,20 +37,21 @@ class Histories : public testing::Test {
 
 TEST_F(Histories, ALaterBufferTakesThemAndSeesOnlyEarlierLaunches) {
   Allocation& first = launch_with(kBytes);
-  const uint64_t* const cells = first.last_writes.get();
+  const uint64_t* const cells = first.races.writes.get();
   access_all(first);
   Allocation& second = launch_with(kBytes - 8);
-  EXPECT_EQ(second.last_writes.get(), cells) << "it was not made anew";
+  EXPECT_EQ(second.races.writes.get(), cells) << "it was not made anew";
+  EXPECT_EQ(second.rows, second.races.rows.get());
   for (uint64_t word = 0; word < kWords - 2; ++word) {
-    ASSERT_LT(segment_in(second.last_writes[word]), memory_.segments);
-    ASSERT_LT(segment_in(second.last_reads[word]), memory_.segments);
+    ASSERT_LT(segment_in(second.races.writes[word]), memory_.segments);
+    ASSERT_LT(segment_in(second.races.reads[word]), memory_.segments);
   }
 }
 
 TEST_F(Histories, ABufferThatIsLargerOrMuchSmallerGetsItsOwn) {
   access_all(launch_with(kBytes));
-  EXPECT_EQ(launch_with(4 * kBytes).last_writes[0], 0u);
-  EXPECT_EQ(launch_with(kBytes / 16).last_writes[0], 0u);
+  EXPECT_EQ(launch_with(4 * kBytes).races.writes[0], 0u);
+  EXPECT_EQ(launch_with(kBytes / 16).races.writes[0], 0u);
 }
 
 TEST_F(Histories, AreForgottenWhereSegmentsAreNumberedAnew) {
@@ -57,7 +59,8 @@ TEST_F(Histories, AreForgottenWhereSegmentsAreNumberedAnew) {
   memory_.segments = ~uint32_t{0};
   Allocation& next = launch_with(kBytes);
   EXPECT_EQ(memory_.segments, 1u);
-  for (uint64_t word = 0; word < kWords; ++word) ASSERT_EQ(next.last_writes[word], 0u);
+  for (uint64_t word = 0; word < kWords; ++word) ASSERT_EQ(next.races.writes[word], 0u);
+  EXPECT_EQ(next.rows[0].writes[0], 0u);
 }
 
 TEST(BlankBuffers, AreAsUploadedWhateverWasThereBefore) {

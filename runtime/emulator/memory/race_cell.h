@@ -30,6 +30,9 @@ inline constexpr uint32_t kCellEventsMax = 1 << kCellEventBits;
 /// Segments per launch; accesses in later ones are not checked for races.
 inline constexpr uint32_t kRaceSegmentsMax = uint32_t{1} << 22;
 inline constexpr uint64_t kCellAtomic = uint64_t{1} << 31, kCellNarrow = uint64_t{1} << 26;
+/// The segment and the event of a cell.
+inline constexpr uint64_t kCellTime =
+    ~uint64_t{0} << kCellSegmentShift | uint64_t{kCellEventsMax - 1} << kCellSiteBits;
 
 struct Touched {
   uint32_t segment = 0, who = kUnknownLanes, event = 0, bytes = 0xf, site = 0;
@@ -79,9 +82,7 @@ constexpr uint32_t lane_of_byte(uint32_t who, uint32_t byte) {
 /// Merges `before` and `now`, two reads of one word by one warp without an event in between. Lanes
 /// of one instruction that read the same place may not all use it, so the result names no lanes.
 constexpr uint64_t merged_reads(uint64_t before, uint64_t now) {
-  constexpr uint64_t kSame = ~uint64_t{0} << kCellSegmentShift | uint64_t{kCellEventsMax - 1}
-                                                                     << kCellSiteBits;
-  if (((before ^ now) & kSame) != 0) return now;
+  if (((before ^ now) & kCellTime) != 0) return now;
   const uint32_t was = who_in(before), is = who_in(now), both = bytes_in(before) | bytes_in(now);
   const bool whole = was <= kSeveralLanes && is <= kSeveralLanes && bytes_in(before) == 0xf &&
                      bytes_in(now) == 0xf;
