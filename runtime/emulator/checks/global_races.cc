@@ -240,7 +240,16 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
   const Allocation* in = warp.registers.allocations[step.cache()];
   Found found;
   Evidence needed = 0;
-  for (uint32_t left = lanes; left != 0;) {
+  uint32_t left = lanes;
+  if (is_plain && in != nullptr) {
+    const RowNotes how{.in = *in,
+                       .stem = cell & ~(uint64_t{0xf} << kCellBytesShift),
+                       .stores = stores,
+                       .read_only = step.is_read_only(),
+                       .left = nullptr};
+    left = note_consecutive(*in, address, bytes, how, lanes);
+  }
+  while (left != 0) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     if (in == nullptr || !in->contains(address[lane], bytes)) {
       in = warp.launch->memory->find(address[lane], bytes);

@@ -172,6 +172,10 @@ class GlobalRaces {
   /// which nothing is noted. `cell` describes the access of lane 0.
   uint32_t note_alone(const Allocation& in, const uint64_t* address, uint32_t bytes, bool stores,
                       uint64_t cell, uint32_t lanes) const;
+  /// Notes accesses of consecutive lanes to consecutive words, as far as note_run() does. Returns
+  /// the lanes of which words are left.
+  uint32_t note_consecutive(const Allocation& in, const uint64_t* address, uint32_t bytes,
+                            RowNotes how, uint32_t lanes) const;
   /// Waits until another host thread has made the stores it recorded for segment `other`, then
   /// compares again.
   bool same_soon(Warp& warp, const Touch& touch, uint32_t other) const;

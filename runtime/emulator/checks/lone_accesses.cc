@@ -14,12 +14,14 @@ uint32_t note_word_loads(const GlobalRaces& races, const Allocation& in, const u
   const uint64_t base = in.base, last = in.bytes - sizeof(uint32_t);
   const uint64_t* const writes = in.races.writes.get();
   uint64_t* const reads = in.races.reads.get();
+  uint64_t open = ~uint64_t{0};  // The row of the lane before.
   for (; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(lanes));
     const uint64_t at = address[lane];
     if ((at & 3) != 0 || at - base > last) return lanes;
     const uint64_t word = in.word_of(at);
-    races.open_words(in, word, 1);
+    if (word / kRowWords != open) races.open_words(in, word, 1);
+    open = word / kRowWords;
     if (load_cell(writes[word]) >= of_launch) return lanes;
     const uint64_t now = cell | uint64_t{lane} << kCellWhoShift, before = load_cell(reads[word]);
     store_cell(reads[word], before < of_launch ? now : merged_reads(before, now));
@@ -78,6 +80,34 @@ void GlobalRaces::note_run(RowNotes& notes, const WordRun& run) const {
     }
     word += words;
   }
+}
+
+uint32_t GlobalRaces::note_consecutive(const Allocation& in, const uint64_t* address,
+                                       uint32_t bytes, RowNotes how, uint32_t lanes) const {
+  constexpr uint32_t kBytesMax = 4 << kFormShiftMax;
+  const auto first = static_cast<uint32_t>(std::countr_zero(lanes)),
+             count = static_cast<uint32_t>(std::popcount(lanes));
+  const bool fits = bytes >= 4 && bytes <= kBytesMax && std::has_single_bit(bytes) && count > 1 &&
+                    uint64_t{lanes} >> first == (uint64_t{1} << count) - 1;
+  if (!fits || in.rows == nullptr) return lanes;
+  const uint64_t begin = address[first];
+  if ((begin & 3) != 0 || !in.contains(begin, uint64_t{bytes} * count)) return lanes;
+  for (uint32_t i = 1; i < count; ++i) {
+    if (address[first + i] != begin + uint64_t{i} * bytes) return lanes;
+  }
+  WordRun left[RowNotes::kLeftMax];
+  how.left = left;
+  const auto shift = static_cast<uint32_t>(std::countr_zero(bytes / 4));
+  note_run(how, {in.word_of(begin), bytes / 4 * count, first, shift});
+  uint32_t rest = 0;
+  for (uint32_t i = 0; i < how.left_count; ++i) {
+    // A lane's words may lie in two rows.
+    const uint64_t from = left[i].word - in.word_of(begin), to = from + left[i].words - 1;
+    for (uint64_t lane = from >> shift; lane <= to >> shift; ++lane) {
+      rest |= uint32_t{1} << (first + lane);
+    }
+  }
+  return rest;
 }
 
 uint32_t GlobalRaces::note_alone(const Allocation& in, const uint64_t* address, uint32_t bytes,
