@@ -29,8 +29,8 @@ inline constexpr size_t kScriptErrorBytesMax = size_t{64} << 10;
 inline constexpr size_t kSourceBytesMax = size_t{64} << 20;
 /// Characters of one message; longer ones are cut in the middle.
 inline constexpr size_t kMessageCharsMax = 4096;
-/// Memory for race histories of global memory: sixteen bytes for every four. Tensors beyond it are
-/// not checked.
+/// Memory for race histories of global memory: seventeen bytes for every four, of which one is used
+/// where whole warps access whole rows. Tensors beyond it are not checked.
 inline constexpr uint64_t kRaceHistoryBytesMax = uint64_t{2} << 30;
 /// Registers and shared memory that the emulator keeps for the next launch of a kernel: of one
 /// cluster, since larger ones cost little beside their launch, and of all, as many as the kernels
