@@ -65,7 +65,8 @@ endfunction()
 
 # The compiler processes two dozen files at a time, reads their common headers once and instantiates their templates once: the 35 files
 # of cli/commands took 38 s of processor time by the dozen instead of 206 (2026-11-23), but a change to one file recompiles up to two dozen. Meant for a clean
-# build, not for folders under development. A HOT folder whose loops bench/ shows to be as fast says UNITY.
+# build, not for folders under development. A HOT folder whose loops bench/ shows to be as fast says UNITY, as most of
+# the emulator and the judge do.
 option(GPUEMU_UNITY "Compile a folder's files together: for cold builds" OFF)
 
 # Code that mostly waits, reads settings or prints: -O1 takes a quarter less compile time than -O2 (2026-11-30). Its false warnings

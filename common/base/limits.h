@@ -33,8 +33,8 @@ inline constexpr size_t kMessageCharsMax = 4096;
 /// where whole warps access whole rows. Tensors beyond it are not checked.
 inline constexpr uint64_t kRaceHistoryBytesMax = uint64_t{2} << 30;
 /// Registers and shared memory that the emulator keeps for the next launch of a kernel: of one
-/// cluster, since larger ones cost little beside their launch, and of all, as many as the kernels
-/// of a training step need.
+/// cluster, since larger ones cost little beside their launch, and of all, as many as the launches
+/// of a small training step need.
 inline constexpr uint64_t kKeptClusterBytesMax = uint64_t{2} << 20;
 inline constexpr uint64_t kKeptClustersBytesMax = uint64_t{16} << 20;
 /// Findings kept per case; the others are counted.

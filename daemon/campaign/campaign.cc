@@ -354,7 +354,8 @@ uint64_t Campaign::cases_together(const TogetherPace& pace, const Progress& prog
 
 void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
   HeldLane lane;
-  std::optional<TogetherPace> pace;  // For the cases of one group.
+  std::optional<TogetherPace> pace;  // For the cases of `paced`.
+  const Group* paced = nullptr;
   std::vector<Finished> some;
   std::vector<Wanted> all;  // The cases of `some`.
   uint64_t together = 1;    // How many of them to wait for.
@@ -374,7 +375,10 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       one = std::nullopt;
     }
     if (fits && some.size() == 1) {
-      if (!pace) pace.emplace(slots_.places_per_slot(), some.back().group->reached);
+      if (paced != some.back().group) {
+        paced = some.back().group;
+        pace.emplace(slots_.places_per_slot(), some.back().group->reached);
+      }
       together = cases_together(*pace, progress, options.claim);
     }
     if (fits && some.size() < together) continue;
@@ -386,7 +390,6 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
     }
     some.clear();
     all.clear();
-    if (is_other) pace.reset();
     if (!goes_on || !one) continue;
     auto outcome = run_one(*one->group->op, one->plan, options.settings, options.claim, &lane);
     goes_on = take_outcome(*std::move(one), std::move(outcome), progress, options, lane);

@@ -180,7 +180,8 @@ bool Database::is_same_log() {
 
 /// Fails if the files were deleted: writes to them would succeed, and then be lost with them.
 Status Database::check_place() {
-  // A log with the known inode at its path shows that the folder is there, too.
+  // A log with the known inode at its path shows that the folder is there, too, or another one with
+  // links to the same files.
   if (is_known_log()) return ok_status();
   // RocksDB may end a log and delete it between the questions below. What others deleted is still
   // missing when they are asked again.

@@ -117,10 +117,12 @@ TEST(SlotPool, ALaneIsHeldSinceItsCaseHasItNotSinceItWaits) {
   auto pool = pool_of(1);
   const auto a = claim_of("a"), b = claim_of("b");
   auto first = pool->acquire(a);
+  constexpr std::chrono::milliseconds kHeld{20};
   std::chrono::steady_clock::duration held{}, all{};
   std::thread second([&] {
     const auto start = std::chrono::steady_clock::now();
     HeldLane lane = (*pool->acquire(b)).end_case();
+    std::this_thread::sleep_for(kHeld);
     held = lane.held_for();
     all = std::chrono::steady_clock::now() - start;
     lane.release();

@@ -86,7 +86,7 @@ Tensor limited(const TensorView& view, size_t draw, Stream stream) {
 }
 
 /// Returns whether a limit replaces elements: infinities of a type that holds the replacements.
-bool has_large_infinity(const TensorView& view) {
+bool has_replaceable_infinity(const TensorView& view) {
   return holds_large(view.dtype) && has_infinity(view);
 }
 
@@ -155,7 +155,7 @@ DeclaredRanges declared_ranges(const OpConfig& op) {
 
 size_t limit_draws(const std::map<std::string, TensorView>& inputs) {
   const bool any = std::ranges::any_of(
-      inputs, [](const auto& input) { return has_large_infinity(input.second); });
+      inputs, [](const auto& input) { return has_replaceable_infinity(input.second); });
   return any ? kMaskedDraws : 0;
 }
 
@@ -175,7 +175,7 @@ NamedTensors finite_inputs(const std::map<std::string, TensorView>& inputs,
   for (const auto& [name, view] : inputs) {
     made[name] = {view.dtype, view.shape, {view.data.begin(), view.data.end()}};
     const std::string label = fmt::format("masked/{}/{}", name, draw);
-    if (is_limit && has_large_infinity(view)) {
+    if (is_limit && has_replaceable_infinity(view)) {
       made[name] = limited(view, draw, Stream(drawn.base_seed, drawn.iteration, "limit/" + name));
     }
     if (set > 0 && name != with_none[set - 1]) continue;

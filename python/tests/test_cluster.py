@@ -257,6 +257,27 @@ def test_an_actor_has_its_next_chunk_before_the_reply_of_the_last_one_is_merged(
     assert chunks > 10 and told == ["begin"] + ["begin", "merge"] * (chunks - 1) + ["merge"]
 
 
+@pytest.mark.parametrize("actors", [1, 2])
+@pytest.mark.parametrize("guided", [False, True])
+def test_a_chunk_of_an_op_that_ended_is_not_merged_into_the_next_op(guided, actors):
+    class InTurn(FakeRay):
+        def wait(self, waiting, num_returns=1, timeout=0):
+            return waiting[:1], waiting[1:]
+        def get(self, answer):
+            if answer.kind == "run" and answer.request["op_name"] == "broken":
+                return {"type": "Error", "code": "ReferenceScriptFailed", "message": "broken has no reference"}
+            return super().get(answer)
+    wish = FuzzWish(500, 1, guided=guided)
+    one = Distribution(InTurn({"a" * 16: actors}), Wishes(False, {}, {}, "/home"), lambda: False)
+    one._where = lambda name: name
+    one.run(FuzzSource("broken", wish, Head()))
+    head, alone = Head(), Head()
+    second, whole = FuzzSource("ok", wish, head), FuzzSource("ok", wish, alone)
+    one.run(second)
+    spread(FakeRay({"c" * 16: 1}), whole)
+    assert essence(head, second.finish("")) == essence(alone, whole.finish(""))
+
+
 def test_a_node_deletes_passing_results_once_there_are_many_and_failures_at_once():
     pruned = []
     runner = object.__new__(actor.Runner)

@@ -200,7 +200,7 @@ void put_params(const EntryInfo& entry, const LaunchConfig& config, LaunchInputs
   }
 }
 
-/// Sets everything except the workspace of the grid barrier.
+/// Sets everything except `sm` and `series`.
 Result<LaunchInputs> inputs_of(const Program& program, const EntryInfo& entry,
                                const LaunchConfig& config, const Checks& checks) {
   LaunchInputs inputs;

@@ -208,10 +208,9 @@ TEST(ReplayedLaunch, HasItsOwnParametersAndSizes) {
   kernel.add(3, 5, 200, 64);
   kernel.add(3, 5, 300, 16, 4);
   kernel.end();
-  for (int turn = 0; turn < 6; ++turn) {
-    StreamChecks checks;
-    if (turn % 4 == 3) checks.sanitize = {DeviceCheck::Memory};
-    kernel.streams().set_checks(checks);
+  for (int turn = 0; turn < 12; ++turn) {
+    if (turn == 4) kernel.streams().set_checks({.sanitize = {DeviceCheck::Memory}});
+    if (turn == 8) kernel.streams().set_checks({});
     kernel.replay();
     EXPECT_EQ(kernel.at(31), 31u * 3 + 15);
     EXPECT_EQ(kernel.at(100 + 31), 31u * 4 + 24);
@@ -243,6 +242,21 @@ TEST(ReplayedLaunch, ReadsWhatLiesInMemoryNow) {
   for (uint32_t turn = 1; turn < 8; ++turn) {
     kernel.replay();
     EXPECT_EQ(kernel.at(9), 5 * turn);
+  }
+}
+
+TEST(ReplayedLaunch, IsRightWhereThePoolOfClustersIsFull) {
+  // 16 KB of shared memory: far more than the 16 MB of the pool for all nodes.
+  Replayed kernel(
+      store(".shared .align 4 .b8 large[16384];\n st.shared.u32 [large], %a;\n"
+            "ld.shared.u32 %x, [large]; mad.lo.u32 %v, %i, %b, %x;"));
+  for (uint32_t node = 0; node < 200; ++node) kernel.add(node, node % 7, 4 * node, 4);
+  kernel.end();
+  for (int turn = 0; turn < 4; ++turn) {
+    kernel.replay();
+    for (uint32_t node = 0; node < 200; ++node) {
+      EXPECT_EQ(kernel.at(4 * node + 3), 3 * (node % 7) + node);
+    }
   }
 }
 

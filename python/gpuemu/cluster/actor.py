@@ -104,9 +104,9 @@ class Runner:
         self._kept += reply.get("total", 0)
         if self._kept < KEPT_MAX and not reply.get("failed", 0):
             return
-        self._kept = 0
         with contextlib.suppress(ClientError):
             self.client.prune_storage(passing=True, failures=True)
+            self._kept = 0
 
     def _leave_nothing(self) -> None:
         """Kills the daemon and removes its folder, which a killed daemon leaves behind. The process cannot be used afterwards."""

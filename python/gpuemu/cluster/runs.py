@@ -120,6 +120,7 @@ class Distribution:
         """Runs until the source is over or the run is stopped. Raises LostError, and ClientError if the cluster cannot be
         used."""
         self._had_actor = time.monotonic()
+        self._drop_pieces()
         while not source.over and not self.stopped():
             self._look()
             self._assign(source)
@@ -190,6 +191,14 @@ class Distribution:
         self._looked = 0.0
 
     # --- pieces
+
+    def _drop_pieces(self) -> None:
+        """Forgets what is left of an earlier source. An actor that still runs a piece of it does its calls in order."""
+        self._again.clear()
+        for answer, one in list(self._waiting.items()):
+            if isinstance(one, _Actor) and one.piece is not None:
+                one.piece = None
+                del self._waiting[answer]
 
     def _assign(self, source: Source) -> None:
         actors = [one for place in self._places.values() for one in place.actors]

@@ -15,6 +15,10 @@ bool can_share(const Launch& launch) {
          launch.inputs.config->thread_order == ThreadOrder::InOrder;
 }
 
+uint64_t bytes_for(const Launch& launch) {
+  return block_bytes(launch.inputs) * blocks_of_cluster(launch);
+}
+
 }  // namespace
 
 ClusterPool::Place ClusterPool::find(const Launch& launch) {
@@ -23,8 +27,11 @@ ClusterPool::Place ClusterPool::find(const Launch& launch) {
     const Place own = std::ranges::find(kept_, series, &Kept::series);
     if (own != kept_.end()) return own;
   }
-  return std::ranges::find_if(
-      kept_, [&](const Kept& kept) { return kept.series == 0 && kept.cluster->fits(launch); });
+  // If keeping another one would drop one anyway, better use one of another series.
+  const bool is_full = bytes_ + bytes_for(launch) > kKeptClustersBytesMax;
+  return std::ranges::find_if(kept_, [&](const Kept& kept) {
+    return (kept.series == 0 || is_full) && kept.cluster->fits(launch);
+  });
 }
 
 std::unique_ptr<Cluster> ClusterPool::take(Launch& launch) {
@@ -44,7 +51,7 @@ std::unique_ptr<Cluster> ClusterPool::take(Launch& launch) {
 }
 
 void ClusterPool::keep(std::unique_ptr<Cluster> cluster, const Launch& launch) {
-  const uint64_t bytes = block_bytes(launch.inputs) * blocks_of_cluster(launch);
+  const uint64_t bytes = bytes_for(launch);
   if (!can_share(launch) || bytes > kKeptClusterBytesMax) return;
   cluster->release();
   const std::lock_guard lock(mutex_);

@@ -14,7 +14,8 @@ namespace gpuemu::emulator {
 class ClusterPool {
  public:
   /// Returns a cluster that an earlier launch of the same kernel left, else a new one. A launch of
-  /// a series gets one of its series if there is one, and leaves those of other series alone.
+  /// a series gets one of its series if there is one. Those of other series are left alone until
+  /// the pool is full.
   std::unique_ptr<Cluster> take(Launch& launch);
   /// Keeps a cluster that the launch needs no more, if it is small enough; else destroys it.
   void keep(std::unique_ptr<Cluster> cluster, const Launch& launch);

@@ -12,8 +12,6 @@
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator::steps {
-namespace {}  // namespace
-
 void unsupported(Warp& warp, const Step& step, const RefusalOperands& refusal) {
   report_check(
       warp, step,
