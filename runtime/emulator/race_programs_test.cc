@@ -32,6 +32,9 @@ constexpr std::array kForms{Form{".b32", 4, "%r1"},
                             Form{".u16", 2, "%q1"}};
 
 enum class Tile : uint8_t { Shared, Global };
+/// Plain: loads, stores and barriers in a row. Varied: fences, atomic, volatile and read-only
+/// accesses, guards of some lanes and rows at any place too, three times over.
+enum class Mix : uint8_t { Plain, Varied };
 
 /// The first block polls a word of each row of `looked`. That orders and changes nothing, but from
 /// then on the race detector keeps records for each word there instead of one for each row.
@@ -42,9 +45,10 @@ constexpr const char* kLook =
 
 class Programs {
  public:
-  Programs(uint32_t seed, bool generic, Tile tile = Tile::Shared)
+  Programs(uint32_t seed, bool generic, Tile tile = Tile::Shared, Mix mix = Mix::Plain)
       : random_(seed),
         is_shared_(tile == Tile::Shared),
+        is_varied_(mix == Mix::Varied),
         space_(generic      ? ""
                : is_shared_ ? ".shared"
                             : ".global") {}
@@ -52,8 +56,8 @@ class Programs {
   std::string write(uint32_t length) {
     std::string body = with_header(
         ".visible .entry k(.param .u64 out, .param .u64 at, .param .u64 looked) {\n"
-        " .reg .pred %p<5>; .reg .b16 %q<3>; .reg .b32 "
-        "%r<9>, %t, %l, %w, %o, %a; .reg .f32 %f<3>; .reg .b64 %d<4>, %g, %x;\n"
+        " .reg .pred %p<6>; .reg .b16 %q<3>; .reg .b32 "
+        "%r<9>, %t, %l, %w, %o, %a, %e; .reg .f32 %f<3>; .reg .b64 %d<4>, %g, %x;\n"
         " .shared .align 16 .b8 tile[4096];\n"
         " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %a, tile;\n"
         " cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g;\n" +
@@ -61,7 +65,15 @@ class Programs {
         " mov.b32 %r1, %t; mov.b32 %r2, 7; mov.b32 %r3, %l; mov.b32 %r4, %w; mov.b32 %f1, %t;\n"
         " cvt.u64.u32 %d1, %t; mov.b64 %d2, 9; mov.b16 %q1, 5;\n");
     for (uint32_t i = 0; i < kWarps; ++i) body += fmt::format(" setp.eq.u32 %p{}, %w, {};\n", i, i);
-    for (uint32_t i = 0; i < length; ++i) body += statement();
+    if (is_varied_) {
+      body +=
+          fmt::format(" setp.lt.u32 %p2, %l, {}; setp.ge.u32 %p3, %l, {}; mov.u32 %e, 0;\nAGAIN:\n",
+                      1 + below(31), below(31));
+    }
+    for (uint32_t i = 0; i < length; ++i) body += is_varied_ ? varied_statement() : statement();
+    if (is_varied_) {
+      body += " add.u32 %e, %e, 1; setp.lt.u32 %p5, %e, 3;\n @%p5 bra AGAIN;\n";
+    }
     return body + " ld.param.u64 %x, [out]; st.global.b32 [%x], %r1;\n ret;\n}\n";
   }
 
@@ -83,30 +95,51 @@ class Programs {
         return access();
     }
   }
-  std::string access() {
+  std::string varied_statement() {
+    switch (below(24)) {
+      case 0:
+        return below(2) == 0 ? " membar.gl;\n" : " membar.cta;\n";
+      case 1:
+        return " st.volatile.shared.u32 [%a], %r1;\n";
+      case 2:
+        return " st.release.cta.shared.u32 [%a], %r1;\n";
+      case 3:
+        return fmt::format(" atom.global.add.u32 %r5, [%g+{}], 1;\n", below(40) * 16);
+      case 4:
+        return fmt::format(" ld.volatile.global.b32 %r5, [%g+{}];\n", below(40) * 16);
+      case 5:
+        return access(".nc");
+      default:
+        return statement();
+    }
+  }
+  /// `cache`: of a load; without it, the access may be a store.
+  std::string access(const std::string& cache = "") {
     const Form& form = kForms[below(kForms.size())];
-    const uint32_t offset = below(6) * 64;
+    const uint32_t offset = is_varied_ && below(2) == 0 ? below(40) * form.bytes : below(6) * 64;
     std::string text =
         fmt::format(" {} mul.lo.u32 %o, %o, {}; ", kPlaces[below(kPlaces.size())], form.bytes);
-    const std::string guard =
-        below(3) == 0 ? fmt::format("@{}%p{} ", below(2) == 0 ? "!" : "", below(kWarps)) : "";
+    const std::string guard = below(3) == 0 ? fmt::format("@{}%p{} ", below(2) == 0 ? "!" : "",
+                                                          below(is_varied_ ? kWarps + 1 : kWarps))
+                                            : "";
     const bool is_wide = space_ != ".shared";
     text += is_wide ? "cvt.u64.u32 %x, %o; add.u64 %x, %x, %g;\n " : "add.u32 %o, %o, %a;\n ";
     const std::string at = fmt::format("[{}+{}]", is_wide ? "%x" : "%o", offset);
     return text + guard +
-           (below(5) < 2 ? fmt::format("st{}{} {}, {};\n", space_, form.type, at, form.registers)
-                         : fmt::format("ld{}{} {}, {};\n", space_, form.type, form.registers, at));
+           (cache.empty() && below(5) < 2
+                ? fmt::format("st{}{} {}, {};\n", space_, form.type, at, form.registers)
+                : fmt::format("ld{}{}{} {}, {};\n", space_, cache, form.type, form.registers, at));
   }
 
   std::mt19937 random_;
-  bool is_shared_;
+  bool is_shared_, is_varied_;
   std::string space_;
 };
 
 struct Run {
   MachineCode code = MachineCode::Never;
   bool by_words = false;  ///< The race detector keeps records for each word of the tile.
-  uint32_t blocks = 1;
+  uint32_t blocks = 1, threads = kThreads;
 };
 
 /// The entry takes `out` and, if it has a second parameter, a tile and what it looks at.
@@ -120,7 +153,7 @@ std::vector<std::string> findings_of(const std::string& ptx, const Run& run) {
     kernel.arg(run.by_words ? tile : other);
   }
   kernel.config().grid = {run.blocks, 1, 1};
-  kernel.config().block = {kThreads, 1, 1};
+  kernel.config().block = {run.threads, 1, 1};
   kernel.config().sanitize = {DeviceCheck::Memory, DeviceCheck::RaceShared,
                               DeviceCheck::RaceGlobal};
   std::vector<std::string> all;
@@ -174,6 +207,63 @@ TEST(RacePrograms, RecordsOfRowsJudgeAsThoseOfWordsDo) {
     races += by_words.size();
   }
   EXPECT_GT(races, kPrograms);
+}
+
+TEST(RacePrograms, RecordsOfRowsJudgeVariedAccessesAsThoseOfWordsDo) {
+  size_t races = 0;
+  for (uint32_t seed = 0; seed < kPrograms && !HasFailure(); ++seed) {
+    const std::string ptx = Programs(seed, false, Tile::Global, Mix::Varied).write(2 + seed % 25);
+    // The last warp of 80 threads has half of its lanes.
+    const uint32_t blocks = 1 + seed % 4, threads = seed % 3 == 0 ? 80 : kThreads;
+    const auto by_words =
+        findings_of(ptx, {.by_words = true, .blocks = blocks, .threads = threads});
+    for (const MachineCode code : {MachineCode::Never, MachineCode::Always}) {
+      EXPECT_EQ(findings_of(ptx, {.code = code, .blocks = blocks, .threads = threads}), by_words)
+          << "machine code: " << (code == MachineCode::Always) << ptx;
+    }
+    races += by_words.size();
+  }
+  EXPECT_GT(races, kPrograms);
+}
+
+/// In each block, the first warp executes `steps` and then stores a row that the second one reads
+/// without an order.
+std::string store_unordered(const std::string& steps) {
+  return with_header(
+      ".visible .entry k(.param .u64 out, .param .u64 at, .param .u64 looked) {\n"
+      " .reg .pred %p<2>; .reg .b32 %t, %l, %w, %s, %b, %r<3>; .reg .b64 %g, %x;\n"
+      " .shared .align 16 .b8 tile[256];\n"
+      " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %s, tile;\n"
+      " mad.lo.u32 %s, %l, 4, %s; mov.u32 %b, %ctaid.x; ld.param.u64 %g, [at];\n"
+      " mad.wide.u32 %g, %b, 1024, %g; mad.wide.u32 %x, %l, 4, %g; mov.u32 %r1, %t;\n"
+      " setp.eq.u32 %p0, %w, 1; setp.gt.u32 %p1, %w, 1;\n @%p1 ret;\n @%p0 bra SECOND;\n" +
+      steps +
+      " st.global.b32 [%x+512], %r1;\n ret;\n"
+      "SECOND:\n ld.global.b32 %r2, [%x+512]; st.global.b32 [%x+768], %r2;\n ret;\n}\n");
+}
+
+void expect_race_in_each_block(const std::string& steps) {
+  constexpr uint32_t kBlocks = 4;
+  for (const bool by_words : {false, true}) {
+    for (const MachineCode code : {MachineCode::Never, MachineCode::Always}) {
+      const auto all = findings_of(store_unordered(steps),
+                                   {.code = code, .by_words = by_words, .blocks = kBlocks});
+      ASSERT_EQ(all.size(), 1u) << steps << (code == MachineCode::Always);
+      EXPECT_TRUE(all[0].starts_with("race_global x128 ")) << steps << all[0];
+    }
+  }
+}
+
+TEST(RacePrograms, AStoreBehindWhatBeginsAnEpochIsNotOrderedByIt) {
+  expect_race_in_each_block(" st.global.b32 [%x], %r1;\n add.u32 %r1, %r1, 1;\n");
+  expect_race_in_each_block(
+      " st.global.b32 [%x], %r1;\n membar.cta;\n st.volatile.shared.u32 [%s], %r1;\n");
+  expect_race_in_each_block(" st.global.b32 [%x], %r1;\n st.release.cta.shared.u32 [%s], %r1;\n");
+  expect_race_in_each_block(" st.global.b32 [%x], %r1;\n fence.proxy.async.shared::cta;\n");
+}
+
+TEST(RacePrograms, AStoreBehindAPollIsNotOrderedByIt) {
+  expect_race_in_each_block(" ld.volatile.global.u32 %r2, [%x+256];\n");
 }
 
 /// Two warps read the low halves of words, the second then the whole words, and a third writes the

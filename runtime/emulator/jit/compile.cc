@@ -180,11 +180,15 @@ class PieceWriter {
     e_.end_steps();
   }
 
+  /// Whether the first access to global memory begins a segment. A poll does not: a segment that
+  /// began before it would count as ordered by it.
   bool notes_rows(StepRange steps) const {
     if ((accesses_ & kGlobalRaces) == 0) return false;
     for (uint32_t index = steps.begin; index < steps.end; ++index) {
-      const auto found = table_handlers().find(e_.code().steps[index].run);
-      if (found != table_handlers().end() && found->second.is_global) return true;
+      const Step& step = e_.code().steps[index];
+      const auto found = table_handlers().find(step.run);
+      const bool is_global = found != table_handlers().end() && found->second.is_global;
+      if (is_global) return !step.access().is_ordered;
     }
     return false;
   }

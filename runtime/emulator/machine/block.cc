@@ -339,6 +339,8 @@ void Block::next_epoch() {
     shared.epoch = shared.proxy_epoch = 1;
   }
   shared.races.begin_epoch(shared.epoch);
+  // It ends the segment of each warp, even amid a straight line of compiled code.
+  for (Warp& warp : warps) warp.ordering.rows.event = RowTags::kStale;
 }
 
 bool Block::over_budget() {

@@ -131,7 +131,7 @@ struct Block {
   void pass_time() { clock.units += clock.stopped ? 0 : 1; }
   /// Lets the waiting warps of barrier `id` continue when enough threads have arrived.
   void release_if_complete(uint32_t id);
-  /// Starts a new epoch: later accesses to shared memory do not race with earlier ones.
+  /// Starts a new epoch: later accesses of its warps do not race with earlier ones.
   void next_epoch();
 
  private:

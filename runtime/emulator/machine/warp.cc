@@ -101,7 +101,6 @@ bool Warp::may_enter(const Code& code, uint32_t local_base) {
 void Warp::forget_order() {
   block->next_epoch();
   ordering.clock.restart();
-  ordering.rows.event = RowTags::kStale;
 }
 
 bool Warp::charge(Frame& frame, const Code& code) {
@@ -314,7 +313,6 @@ inline void Warp::run_steps(const Step* next, const Step* end) {
 
 void Warp::run_compiled(JitFunction steps) {
   masks.running = masks.active;
-  if (ordering.segment_epoch != block->shared.epoch) ordering.rows.event = RowTags::kStale;
   const Step* next = steps(*this, {.progress = this,
                                    .registers = registers.data,
                                    .cache = registers.allocations,
