@@ -126,8 +126,8 @@ LIMITS = {
                               ("Of more than {} between two looks", "daemon/server/job_control.cc", "kFailuresHeldMax", 1)],
     "docs/reference/config.md": [("one beyond {} MiB is warned about", "common/config/check_sizes.cc", "kSlowBytes")],
     "docs/reference/findings.md": [("`malloc` has {} MiB", "common/base/limits.h", "kDeviceHeapBytes"),
-                                   # Sixteen bytes of history for every four of a tensor.
-                                   ("tensors (beyond {} MiB together)", "common/base/limits.h", "kRaceHistoryBytesMax", 4 << 20)],
+                                   # Seventeen bytes of history for every four of a tensor.
+                                   ("tensors (beyond {} MiB together)", "common/base/limits.h", "kRaceHistoryBytesMax", 17 << 18)],
     "docs/reference/protocol.md": [("`ListFailures` up to {} MiB in one reply", "common/base/service_limits.h", "kSnapshotReplyBytesMax"),
                                    ("failing cases, up to {} MiB;", "common/base/service_limits.h", "kSnapshotReplyBytesMax")],
 }  # fmt: skip
