@@ -30,10 +30,11 @@ class RowCode {
 
   /// A store to the whole row.
   void store_all(int row) const {
-    for (const size_t member : {kReads, kReads + kHigh, kWrites, kWrites + kHigh}) {
+    for (const size_t member : {kReads, kReads + kHigh, kWrites + kHigh}) {
       leave_if_current(member, row);
     }
-    e_.mov(run(kWrites, row), e_.r10);
+    check_low_write(row);
+    put_low_write(row);
   }
   /// A load of the whole row. The code for a row that was read before is in `replace_read()`.
   void load_all(int row, const Xbyak::Label& again, Xbyak::Label& note) const {
@@ -44,7 +45,8 @@ class RowCode {
     e_.cmp(e_.r11, e_.r8);
     e_.jae(again, kNear);
     e_.L(note);
-    e_.mov(run(kReads, row), e_.r10);
+    put_run(kReads, row);
+    leave_if_current(kWrites, row);
   }
   /// Goes on at `note` if r10 may replace r11: a read of the same words at another time, or by the
   /// same lanes.
@@ -62,12 +64,14 @@ class RowCode {
   /// An access to the words from esi on (`upper`), or to those before it.
   void part(bool upper, bool stores) const {
     const size_t own = upper ? kHigh : 0, other = upper ? 0 : kHigh;
-    leave_if_current(kWrites + own, 0);
+    upper ? leave_if_current(kWrites + own, 0) : check_low_write(0);
     leave_if_meets(kWrites + other, upper);
     leave_if_meets(kReads + other, upper);
     if (stores) {
       leave_if_current(kReads + own, 0);
-      return e_.mov(run(kWrites + own, 0), e_.r10);
+      if (!upper) return put_low_write(0);
+      put_run(kWrites + own, 0);
+      return leave_if_meets(kWrites + other, upper);
     }
     Xbyak::Label note;
     e_.mov(e_.r11, run(kReads + own, 0));
@@ -75,7 +79,8 @@ class RowCode {
     e_.jb(note, kNear);
     replace_read(note);
     e_.L(note);
-    e_.mov(run(kReads + own, 0), e_.r10);
+    put_run(kReads + own, 0);
+    upper ? leave_if_meets(kWrites + other, upper) : leave_if_current(kWrites, 0);
   }
 
  private:
@@ -88,6 +93,23 @@ class RowCode {
   void leave_if_current(size_t member, int row) const {
     e_.cmp(run(member, row), e_.r8);
     e_.jae(*out_, kNear);
+  }
+  /// Keeps the low write in rax for put_low_write(), which leaves if another host thread has
+  /// replaced it: by a run of its own, or by the mark of a row that is split.
+  void check_low_write(int row) const {
+    e_.mov(e_.rax, run(kWrites, row));
+    e_.cmp(e_.rax, e_.r8);
+    e_.jae(*out_, kNear);
+  }
+  void put_low_write(int row) const {
+    e_.lock();
+    e_.cmpxchg(run(kWrites, row), e_.r10);
+    e_.jne(*out_, kNear);
+  }
+  /// Look at the low write again behind it, as put_run() in race_row.cc does.
+  void put_run(size_t member, int row) const {
+    e_.mov(e_.r11, e_.r10);
+    e_.xchg(run(member, row), e_.r11);
   }
   void leave_if_meets(size_t member, bool upper) const {
     Xbyak::Label apart;

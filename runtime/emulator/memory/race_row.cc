@@ -7,6 +7,21 @@ namespace gpuemu::emulator {
 namespace {
 uint32_t begin_of(uint64_t run, bool upper) { return upper ? bound_in(run) : 0; }
 uint32_t end_of(uint64_t run, bool upper) { return upper ? kRowWords : bound_in(run) + 1; }
+
+bool is_marked(uint64_t low_write, uint64_t of_launch) {
+  const uint32_t form = form_in(low_write);
+  return low_write >= of_launch && (form == kFormSplit || form == kFormSplitting);
+}
+/// Stores a run, unless another host thread splits the row meanwhile. `checked`: the low write for
+/// which it may be stored.
+bool put_run(RaceRow& row, uint64_t& to, uint64_t run, uint64_t checked, uint64_t of_launch) {
+  const std::atomic_ref low_write(row.writes[0]);
+  if (&to == &row.writes[0]) return low_write.compare_exchange_strong(checked, run);
+  // split_row() marks the row before it reads the runs. So it reads this one, or the mark is found
+  // here.
+  std::atomic_ref(to).exchange(run);
+  return !is_marked(low_write.load(), of_launch);
+}
 }  // namespace
 
 bool note_in_row(RaceRow& row, const RowAccess& access) {
@@ -15,8 +30,7 @@ bool note_in_row(RaceRow& row, const RowAccess& access) {
   if (!low && !high) return false;
   const uint64_t writes[2] = {load_cell(row.writes[0]), load_cell(row.writes[1])};
   const uint64_t reads[2] = {load_cell(row.reads[0]), load_cell(row.reads[1])};
-  const bool is_marked = form_in(writes[0]) == kFormSplit || form_in(writes[0]) == kFormSplitting;
-  if (is_marked && writes[0] >= of_launch) return false;
+  if (is_marked(writes[0], of_launch)) return false;
   // Whether the run has other words than the access, or the same lanes of the same segment.
   const auto agrees = [&](uint64_t run, bool upper, bool if_own) {
     if (run < of_launch) return true;
@@ -54,8 +68,7 @@ bool note_in_row(RaceRow& row, const RowAccess& access) {
     if (now == 0) return false;
   }
   if (covers_other) store_cell(to[1], 0);
-  store_cell(to[upper ? 1 : 0], now);
-  return true;
+  return put_run(row, to[upper ? 1 : 0], now, writes[0], of_launch);
 }
 
 void split_row(RaceRow& row, uint64_t* reads, uint64_t* writes, uint32_t words,

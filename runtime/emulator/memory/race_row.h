@@ -115,7 +115,8 @@ constexpr uint64_t merged_runs(uint64_t before, uint64_t now) {
 
 /// Notes the access if runs can tell it and it cannot race: nothing of this launch has written the
 /// words except the same lanes of the segment and, if it stores, only these have read them. False:
-/// nothing is noted; split the row, and look at its words.
+/// split the row, and look at its words; they may have cells of this access already. Other host
+/// threads may note and split the row meanwhile.
 bool note_in_row(RaceRow& row, const RowAccess& access);
 /// Gives the words of a row cells of their own, if they have none yet. `reads` and `writes` are the
 /// cells of its first word; there are `words` of them.

@@ -2,7 +2,10 @@
 #include "runtime/emulator/memory/race_row.h"
 
 #include <array>
+#include <atomic>
 #include <random>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -156,6 +159,65 @@ TEST_F(Rows, HaveTwoRecordsWhereRowsOfWarpsBeginInBetween) {
   EXPECT_FALSE(is_split(row_, of_launch_));
   access.end = 6;
   EXPECT_FALSE(note_in_row(row_, access)) << "the word is another warp's";
+}
+
+/// Waits until `meetings` threads have come here. Yields, for processors with one core.
+void meet(std::atomic<int>& arrived, int meetings) {
+  constexpr int kSpins = 200;
+  arrived.fetch_add(1);
+  for (int i = 0; arrived.load() < meetings; ++i) {
+    if (i >= kSpins) std::this_thread::yield();
+  }
+}
+
+/// One host thread notes a half of each row, while another one splits it and writes a word of the
+/// other half.
+TEST_F(Rows, KeepWhatIsNotedWhileAnotherThreadSplitsThem) {
+  constexpr int kCount = 4'000;
+  constexpr uint32_t kHalf = kRowWords / 2;
+  const auto stem = [](uint32_t segment) {
+    return emulator::cell_of({.segment = segment, .who = 0, .bytes = 0, .site = 7});
+  };
+  for (const bool stores : {true, false}) {
+    for (const uint32_t begin : {0u, kHalf}) {
+      const uint32_t other = (begin + kHalf) % kRowWords + 4;
+      const RowAccess access{.begin = begin,
+                             .end = begin + kHalf,
+                             .form = form_of(0, 0),
+                             .stem = stem(5),
+                             .of_launch = of_launch_,
+                             .stores = stores};
+      std::vector<RaceRow> rows(kCount);
+      std::vector<Words> cells(kCount);
+      std::atomic<int> arrived = 0;
+      const auto split = [&](int i) {
+        split_row(rows[i], cells[i].reads.data(), cells[i].writes.data(), kRowWords, of_launch_);
+      };
+      std::thread notes([&] {
+        for (int i = 0; i < kCount; ++i) {
+          meet(arrived, 2 * (i + 1));
+          if (note_in_row(rows[i], access)) continue;
+          split(i);
+          for (uint32_t word = begin; word < begin + kHalf; ++word) {
+            store_cell((stores ? cells[i].writes : cells[i].reads)[word], cell_of(access, word));
+          }
+        }
+      });
+      for (int i = 0; i < kCount; ++i) {
+        meet(arrived, 2 * (i + 1));
+        split(i);
+        store_cell(cells[i].writes[other], stem(6));
+      }
+      notes.join();
+      for (int i = 0; i < kCount; ++i) {
+        ASSERT_TRUE(is_split(rows[i], of_launch_)) << "row " << i << ", from word " << begin;
+        const Words& own = cells[i];
+        ASSERT_EQ((stores ? own.writes : own.reads)[begin + 3], cell_of(access, begin + 3))
+            << "row " << i << ", stores: " << stores;
+        ASSERT_EQ(own.writes[other], stem(6)) << "row " << i;
+      }
+    }
+  }
 }
 
 }  // namespace
