@@ -30,7 +30,8 @@ class FlagOrder {
     uint64_t time = 0;  ///< Set by wrote().
   };
   void wrote(uint64_t word, Write write);
-  /// A loop of `block` waits for this word: what its last writer did before is announced.
+  /// `block` read this word as a flag or counter (ptx::awaited_reads): what its last writer did
+  /// before is announced.
   void awaited(uint64_t word, uint64_t block);
   struct Announced {
     Write data;

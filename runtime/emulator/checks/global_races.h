@@ -46,7 +46,8 @@ struct WordRun {
 };
 /// One instruction's access to runs of words.
 struct RowNotes {
-  /// A warp has at most four runs, and each lies in up to three rows.
+  /// Four runs of eight lanes lie in up to three rows each, one run of a warp in up to nine, with
+  /// the widest accesses: 32 bytes per lane.
   static constexpr uint32_t kLeftMax = 16;
 
   const Allocation& in;
@@ -59,7 +60,7 @@ struct RowNotes {
 class GlobalRaces {
  public:
   /// Numbers segments from `first` on; cells with lower numbers come from earlier launches.
-  /// `awaits`: the program has loops that wait for flags.
+  /// `awaits`: Program::awaits.
   GlobalRaces(uint32_t first, bool awaits, PendingStores& stores)
       : first_(first),
         next_(first),
@@ -85,7 +86,8 @@ class GlobalRaces {
   void begin_store(uint32_t segment) { stores_.begin(segment); }
   void end_store() { stores_.end(); }
   /// Call it at an atomic or volatile access with a scope wider than a block: before one that
-  /// writes, and after one that only reads. Does nothing in programs without loops that wait.
+  /// writes, and after one that only reads. Does nothing in programs that read no flags or
+  /// counters.
   void note_flags(Warp& warp, const Step& step, const uint64_t* address, Access access,
                   uint32_t lanes);
   /// Call it at a fence with a scope wider than a block.
@@ -211,7 +213,7 @@ class GlobalRaces {
   PendingStores& stores_;
   std::array<std::atomic<Segment*>, kChunks + 1> chunks_{};
   Segment first_chunk_[kFirstChunk];  // NOLINT(modernize-avoid-c-arrays): it is not initialised.
-  const std::unique_ptr<FlagOrder> flags_;  ///< Null if the program waits for no flags.
+  const std::unique_ptr<FlagOrder> flags_;  ///< Null if not Program::awaits.
   mutable std::mutex mutex_;  ///< Guards the members below, and the creation of chunks.
   struct Fence {
     uint32_t warp = 0, epoch = 0, sync_ops = 0;

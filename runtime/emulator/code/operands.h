@@ -76,7 +76,7 @@ struct MemoryOperands {
   bool copies_structure : 1 = false;
   /// ld.global.nc, which may only read memory that no thread of the launch writes.
   bool is_read_only : 1 = false;
-  bool is_awaited : 1 = false;      ///< A loop waits for what it reads (ptx::awaited_reads).
+  bool is_awaited : 1 = false;      ///< Reads a flag or counter (ptx::awaited_reads).
   bool is_word_of_cas : 1 = false;  ///< ptx::words_of_cas
 };
 

@@ -51,7 +51,7 @@ struct Program {
   bool reserved_shared = false;  ///< Uses the reserved part of shared memory.
   bool reads_clock = false;      ///< Reads a clock, so threads may wait for time to pass.
   bool may_spin = false;         ///< Has instructions by which threads can wait for each other.
-  bool awaits = false;           ///< Has loops that wait for a flag (ptx::awaited_reads).
+  bool awaits = false;           ///< Reads flags or counters (ptx::awaited_reads).
   uint32_t cached = 1;           ///< The next free Step::cache; 0 stands for "no access".
   std::vector<const Code*> callable;  ///< A function's address is its index + 1.
 };
