@@ -99,7 +99,7 @@ def test_work_that_lost_two_workers_is_a_finding(head_of):
 
 
 def test_a_lost_worker_leaves_no_process(head_of):
-    head = head_of(SLOW_PTX.replace(", 2000;", ", 20000;"))
+    head = head_of(SLOW_PTX.replace(", 2000;", ", 400000;"))
     head.listen().worker("w1").wait_for("w1 serves")
     job = head.home.ask("RunTests", ops=["twice"], cases=4, seed=1, stream=True)["job_id"]
     head.wait_for("w1", lambda one: one["state"] == "busy")
