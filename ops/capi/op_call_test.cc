@@ -361,7 +361,7 @@ TEST_F(OpCall, UsesTheCurrentStreamWhereNoneIsNamed) {
   gpuemu_graph graph = 0;
   ASSERT_EQ(gpuemu_capture_end(context_, 0, &graph), GPUEMU_OK) << gpuemu_last_error();
   ASSERT_EQ(gpuemu_stream_set_current(context_, 0), GPUEMU_OK);
-  EXPECT_NE(gpuemu_stream_set_current(context_, 999), GPUEMU_OK);
+  EXPECT_NE(gpuemu_stream_set_current(context_, ~gpuemu_stream{0}), GPUEMU_OK);
   upload(0, {0, 0, 0, 0, 0, 1});
   for (const float b : {10.0F, 20.0F}) {
     upload(1, {0, 0, 0, 0, 0, b});
