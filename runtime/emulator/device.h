@@ -108,6 +108,8 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
                                       Repetition& kept);
   Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
                            const Purpose& purpose);
+  /// Allocates what a grid's barrier needs, see Launch::workspace.
+  Result<uint64_t> allocate_workspace();
   /// Returns whether the launch's races can be reviewed, which is so for modules made by Triton.
   bool may_look_again(ModuleId module, const LaunchConfig& config) const;
   /// Returns the allocations that a launch of such a module can write to.

@@ -293,6 +293,14 @@ Result<const LaunchInputs*> Emulator::prepare(const Program& found, const EntryI
   return &*inputs;
 }
 
+Result<uint64_t> Emulator::allocate_workspace() {
+  const std::lock_guard layout(layout_);
+  const uint64_t at =
+      GPUEMU_TRY(memory_.allocate(kWorkspaceBytes, "barrier of the grid", Memory::Kind::Variable));
+  GPUEMU_TRY(memory_.fill(at, std::byte{0}, kWorkspaceBytes));
+  return at;
+}
+
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                                    const LaunchConfig& config, const Purpose& purpose) {
   const auto begin = std::chrono::steady_clock::now();
@@ -305,12 +313,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   const Residency most =
       GPUEMU_TRY(fit_blocks(inputs, {options_.threads, kResidentMax}, memory_.limit()));
   Launch run(inputs, config.profile ? new_counters(found) : nullptr);
-  if (found.grid_barrier) {
-    const std::lock_guard layout(layout_);
-    run.workspace = GPUEMU_TRY(
-        memory_.allocate(kWorkspaceBytes, "barrier of the grid", Memory::Kind::Variable));
-    GPUEMU_TRY(memory_.fill(run.workspace, std::byte{0}, kWorkspaceBytes));
-  }
+  if (found.grid_barrier) run.workspace = GPUEMU_TRY(allocate_workspace());
   run.memory = &memory_;
   run.textures = &textures_;
   run.clock.began = begin;
@@ -331,14 +334,15 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   }
   // An observer must see one order of execution, and a chosen order is a single one, so both run on
   // one thread.
-  const bool ordered = config.shadow != nullptr || purpose.look != nullptr ||
-                       options_.debugger != nullptr ||
-                       config.thread_order != ThreadOrder::InOrder || config.in_issue_order;
+  const bool observed =
+      config.shadow != nullptr || purpose.look != nullptr || options_.debugger != nullptr;
+  const bool ordered =
+      observed || config.thread_order != ThreadOrder::InOrder || config.in_issue_order;
   const uint64_t wanted = ordered ? 1 : cluster_count(run);
   const auto threads = static_cast<uint32_t>(std::min<uint64_t>(most.threads, wanted));
   const size_t resident = std::max<size_t>(1, most.blocks / blocks_of_cluster(run));
   std::unique_ptr<Observers> observers;
-  if (config.shadow != nullptr || purpose.look != nullptr || options_.debugger != nullptr) {
+  if (observed) {
     observers = std::make_unique<Observers>();
     observers->observe(run, config, shadows_);
     observers->observe(run, purpose.look);

@@ -233,13 +233,11 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                       : instruction_of(warp, step).has(ptx::Modifier::Cta) ? Reach::Block
                                                                            : Reach::All;
   const uint32_t event = warp.ordering.clock.now() - warp.ordering.segment_event;
-  Suspicion* const suspicion = suspicion_of(*warp.launch);
   const bool is_plain = access != Access::Atomic && !is_volatile;
   const bool stores = access == Access::Store;
   const uint64_t cell = cell_of({.segment = own, .who = 0, .event = event, .site = step.cache()});
   const Allocation* in = warp.registers.allocations[step.cache()];
   Found found;
-  Evidence needed = 0;
   uint32_t left = lanes;
   if (is_plain && in != nullptr) {
     const RowNotes how{.in = *in,
@@ -267,38 +265,50 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                       is_volatile};
     left &= ~touch.lanes;
     if (!is_noted) continue;
-    const uint64_t end = address[lane] + bytes;
-    open_words(*in, in->word_of(address[lane]),
-               in->word_of(end - 1) - in->word_of(address[lane]) + 1);
-    for (uint64_t at = address[lane] & ~uint64_t{3}; at < end; at += 4) {
-      const uint64_t word = in->word_of(at);
-      const RaceCells cells{in->races.writes[word], in->races.reads[word], at,
-                            touched_bits(at, address, bytes, touch.lanes)};
-      const uint64_t written = suspicion != nullptr ? load_cell(cells.last_write) : 0;
-      uint32_t flag_site = 0;
-      const std::optional<Seen> before = is_volatile ? unfenced_store(warp, touch, cells, flag_site)
-                                                     : note_word(warp, touch, cells);
-      if (!before) continue;
-      if (suspicion != nullptr) needed |= evidence_for(warp, touch, cells, *before, written);
-      if (found.bad.lanes == 0) {
-        found.seen = *before;
-        found.flag_site = flag_site;
-      }
-      for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
-        found.bad.note(static_cast<uint32_t>(std::countr_zero(each)));
-      }
+    note_words(warp, touch, *in, found);
+  }
+  report(warp, step, access, found, address);
+}
+
+/// Notes the words of an access one by one.
+void GlobalRaces::note_words(Warp& warp, const Touch& touch, const Allocation& in, Found& found) {
+  const Suspicion* const suspicion = suspicion_of(*warp.launch);
+  const uint64_t begin = touch.address[std::countr_zero(touch.lanes)], end = begin + touch.bytes;
+  open_words(in, in.word_of(begin), in.word_of(end - 1) - in.word_of(begin) + 1);
+  for (uint64_t at = begin & ~uint64_t{3}; at < end; at += 4) {
+    const uint64_t word = in.word_of(at);
+    const RaceCells cells{in.races.writes[word], in.races.reads[word], at,
+                          touched_bits(at, touch.address, touch.bytes, touch.lanes)};
+    const uint64_t written = suspicion != nullptr ? load_cell(cells.last_write) : 0;
+    uint32_t flag_site = 0;
+    const std::optional<Seen> before = touch.is_volatile
+                                           ? unfenced_store(warp, touch, cells, flag_site)
+                                           : note_word(warp, touch, cells);
+    if (!before) continue;
+    if (suspicion != nullptr) found.needed |= evidence_for(warp, touch, cells, *before, written);
+    if (found.bad.lanes == 0) {
+      found.seen = *before;
+      found.flag_site = flag_site;
+    }
+    for (uint32_t each = touch.lanes; each != 0; each &= each - 1) {
+      found.bad.note(static_cast<uint32_t>(std::countr_zero(each)));
     }
   }
+}
+
+void GlobalRaces::report(Warp& warp, const Step& step, Access access, const Found& found,
+                         const uint64_t* address) {
   if (found.bad.lanes == 0) return;
   const bool in_warp = found.seen.others != 0;
   const uint64_t first = address[found.bad.first];
   (this->*(in_warp ? &GlobalRaces::report_in_warp : &GlobalRaces::report_race))(warp, step, access,
                                                                                 found, first);
+  Suspicion* const suspicion = suspicion_of(*warp.launch);
   if (suspicion == nullptr) return;
   suspicion->note(in_warp ? DeviceFindingKind::RaceWarp : DeviceFindingKind::RaceGlobal,
                   instruction_of(warp, step),
                   instruction_at(*warp.launch->inputs.program, found.seen.site),
-                  warp.launch->memory->nearest(first)->name, needed);
+                  warp.launch->memory->nearest(first)->name, found.needed);
 }
 
 /// Returns how a cell of the word at `at` encodes which lane accesses which byte.

@@ -128,6 +128,7 @@ class GlobalRaces {
     Tally bad;
     Seen seen;               ///< The first of the other accesses.
     uint32_t flag_site = 0;  ///< Where a flag was written that announced it without a fence.
+    Evidence needed = 0;     ///< What would show that they change no result.
   };
   /// The access of one lane, or of several lanes to one word.
   struct Touch {
@@ -191,6 +192,9 @@ class GlobalRaces {
   /// of the word's last write before the access.
   Evidence evidence_for(Warp& warp, const Touch& touch, const RaceCells& cells, const Seen& race,
                         uint64_t written);
+  void note_words(Warp& warp, const Touch& touch, const Allocation& in, Found& found);
+  void report(Warp& warp, const Step& step, Access access, const Found& found,
+              const uint64_t* address);
   /// Returns the access that races with this one, if there is one.
   std::optional<Seen> note_word(Warp& warp, const Touch& touch, const RaceCells& cells);
   static uint32_t who_touches(const Touch& touch, uint64_t at);
