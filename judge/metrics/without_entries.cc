@@ -9,8 +9,6 @@ namespace gpuemu {
 namespace {
 
 constexpr std::string_view kEntry = ".entry ";
-/// How compilers end a body. Text inside is indented, or in braces on lines of their own.
-constexpr std::string_view kBodyEnd = "}";
 
 /// Returns the name of the entry that begins on this line; empty for other lines.
 std::string_view entry_of(std::string_view line) {
@@ -23,6 +21,16 @@ std::string_view entry_of(std::string_view line) {
 /// Returns the line without its line end.
 std::string_view without_end(std::string_view line) {
   return line.substr(0, line.find_last_not_of("\r\n") + 1);
+}
+
+/// Adds the braces of a line that open and close to `depth`, apart from those in comments and
+/// texts.
+void count_braces(std::string_view line, int& depth) {
+  bool quoted = false;
+  for (size_t i = 0; i < line.size() && (quoted || !line.substr(i).starts_with("//")); ++i) {
+    if (line[i] == '"') quoted = !quoted;
+    if (!quoted) depth += (line[i] == '{' ? 1 : 0) - (line[i] == '}' ? 1 : 0);
+  }
 }
 
 std::set<std::string> entries_of(const std::string& ptx) {
@@ -70,14 +78,24 @@ std::string without_entries(std::string ptx, const std::set<std::string>& names)
   if (names.empty()) return ptx;
   std::string kept;
   bool dropping = false;
+  int depth = 0;  // Open braces. Inline assembly has some at the beginning of a line, too.
   for (size_t begin = 0; begin < ptx.size();) {
     const size_t end = std::min(ptx.find('\n', begin), ptx.size() - 1) + 1;
     const std::string_view with_end = std::string_view(ptx).substr(begin, end - begin);
     const std::string_view line = without_end(with_end);
     const std::string_view entry = entry_of(line);
-    dropping = dropping || (!entry.empty() && names.contains(std::string(entry)));
-    if (!dropping) kept += with_end;
-    if (line == kBodyEnd) dropping = false;
+    if (!dropping && !entry.empty() && names.contains(std::string(entry))) {
+      dropping = true;
+      depth = 0;
+    }
+    if (dropping) {
+      const bool was_inside = depth > 0;
+      count_braces(line, depth);
+      const bool has_brace = line.find('{') != std::string_view::npos;
+      dropping = depth > 0 || !(was_inside || has_brace);
+    } else {
+      kept += with_end;
+    }
     begin = end;
   }
   return kept;

@@ -22,6 +22,14 @@ TEST(WithoutEntries, DropsTheOthersFromTheirFirstLineToTheirLast) {
             std::string(kHead) + kFirst + "// .entry told\n" + kTail);
 }
 
+TEST(WithoutEntries, DropsBodiesWithBracesAtTheBeginningOfALine) {
+  // As inline assembly of cuda_fp16.hpp has them.
+  const std::string inner =
+      ".entry inner()\n{\n{.reg.b32 p;\n  mov.b32 r, {hl, hu}; // }\n}\n{\n}\n\tret;\n}\n";
+  EXPECT_EQ(without_entries(kHead + inner + kSecond, {"inner"}), std::string(kHead) + kSecond);
+  EXPECT_EQ(without_entries(kHead + inner + kSecond, {"second"}), kHead + inner);
+}
+
 TEST(WithoutEntries, LeavesATextAsItIsThatHasNoneOfThem) {
   EXPECT_EQ(without_entries(all(), {"sec", "told", "p"}), all());
   EXPECT_EQ(without_entries("", {"first"}), "");
