@@ -75,8 +75,8 @@ struct OpConfig {
   std::string name;
   std::string reference;  ///< Absolute path; "": none. Relative paths start at the file's folder.
   std::string reference_function;  ///< "softmax" of "ref.py:softmax"; "": reference().
-  /// The path of `reference` if its function is still an unwritten stub; `reference` is then "".
-  /// See common/config/stub_reference.h.
+  /// The path of `reference` if its function still only raises NotImplementedError, as `gpuemu
+  /// init` writes it (stub_reference.h); `reference` is then "".
   std::string stub_reference;
   std::string guess;  ///< Why its sizes, arguments or launches may be wrong; "": they are not.
   std::vector<std::string> kernels;  ///< Variants.

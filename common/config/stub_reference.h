@@ -1,4 +1,4 @@
-// Recognises unwritten references, as `gpuemu init` creates them.
+// Recognises references that nobody has written yet, as `gpuemu init` creates them.
 #pragma once
 
 #include <string>

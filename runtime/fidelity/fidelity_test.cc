@@ -87,7 +87,18 @@ TEST(Fidelity, MatrixProductsHaveShortNames) {
   EXPECT_EQ(short_name("wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32"), "wmma.m16n16k16.f16");
   EXPECT_EQ(short_name("wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16"),
             "wgmma.m64n128k16.bf16");
+  EXPECT_EQ(short_name("mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"),
+            "mma.sp.m16n8k32.f16");
   EXPECT_EQ(short_name("ex2.approx.f32"), "ex2.approx.f32");
+}
+
+TEST(Fidelity, ASparseProductIsNotTakenForTheDenseOneThatWasRecorded) {
+  EXPECT_EQ(class_of("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 90), Class::Exact);
+  for (const char* sp : {"sp", "sp::ordered_metadata"}) {
+    EXPECT_EQ(
+        class_of(std::string("mma.") + sp + ".sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 90),
+        Class::Modelled);
+  }
 }
 
 TEST(KernelForms, FollowCallsAndLeaveOutOtherFunctions) {

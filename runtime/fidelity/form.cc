@@ -240,9 +240,10 @@ FormFidelity fidelity_of(std::string_view text, int sm) {
 std::string short_name(const std::string& text) {
   const Form form = parsed(text);
   if (!is_matrix_sum(form)) return text;
-  std::string shape;
+  std::string sparse, shape;
   std::vector<std::string> types;
   for (const std::string& one : form.modifiers) {
+    if (one == "sp" || one == "sp::ordered_metadata") sparse = ".sp";
     if (one.size() > 1 && one[0] == 'm' && one.find('k') != one.npos && one[1] >= '0' &&
         one[1] <= '9') {
       shape = one;
@@ -250,7 +251,7 @@ std::string short_name(const std::string& text) {
     if (ptx::type_from_name(one)) types.push_back(one);
   }
   // With only two types, those of the result and the addend, the factors are f16.
-  return fmt::format("{}.{}.{}", form.name, shape, types.size() > 2 ? types[1] : "f16");
+  return fmt::format("{}{}.{}.{}", form.name, sparse, shape, types.size() > 2 ? types[1] : "f16");
 }
 
 }  // namespace gpuemu

@@ -49,7 +49,7 @@ bool note_in_row(RaceRow& row, const RowAccess& access) {
   }
   const uint64_t* const before = access.stores ? writes : reads;
   uint64_t* const to = access.stores ? row.writes : row.reads;
-  const bool upper = !low;  // Which run the access becomes.
+  const bool upper = !low;  // Whether the access becomes the high run.
   uint64_t now = run_of(access.stem, access.form, upper ? access.begin : access.end - 1);
   const uint64_t own = before[upper ? 1 : 0], other = before[upper ? 0 : 1];
   const auto joins = [&](uint64_t run) { return !access.stores && is_joined(run, now); };
