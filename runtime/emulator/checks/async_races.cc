@@ -2,18 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
 
 namespace gpuemu::emulator {
-namespace {
-
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
-
-}  // namespace
-
 void note_source(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
   if (warp.launch->races == nullptr || warp.control.depth == 0 || &warp.code() != copy.code) return;
   uint32_t whole = 0;

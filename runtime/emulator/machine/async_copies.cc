@@ -1,6 +1,5 @@
 #include "runtime/emulator/machine/async_copies.h"
 
-#include <bit>
 #include <cstring>
 
 #include "runtime/emulator/machine/block.h"
@@ -9,8 +8,6 @@
 
 namespace gpuemu::emulator {
 namespace {
-
-uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 std::byte* host(const BulkEnd& end) {
   return end.block != nullptr ? end.block->shared.bytes.data() + end.at

@@ -1,6 +1,7 @@
 // The state of one warp. Instruction handlers see nothing else.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,9 @@ struct LaneMasks {
   uint32_t exists = 0;   ///< Lanes that have a thread.
   uint32_t alive = 0;    ///< Lanes that have not exited.
 };
+
+/// REQUIRES: mask != 0.
+inline uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 /// The registers and related state that every handler accesses.
 struct WarpRegisters {

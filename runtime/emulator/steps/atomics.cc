@@ -1,5 +1,6 @@
 // atom and red, as real atomics on host memory because blocks run on several threads.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <type_traits>

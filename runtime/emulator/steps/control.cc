@@ -1,5 +1,6 @@
 // Handlers of control flow, parameters and barriers.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "runtime/emulator/checks/access.h"

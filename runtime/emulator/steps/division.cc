@@ -1,5 +1,7 @@
 // Integer division by zero: its result is undefined and tracked like a value of uninitialised
 // memory, because compiled code also divides in lanes whose result it discards.
+#include <bit>
+
 #include "runtime/emulator/machine/warp.h"
 #include "runtime/emulator/steps/steps.h"
 

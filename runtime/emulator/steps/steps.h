@@ -2,7 +2,6 @@
 // parameters, atomics.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,9 +10,6 @@
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator::steps {
-
-/// REQUIRES: mask != 0.
-inline uint32_t first_lane(uint32_t mask) { return static_cast<uint32_t>(std::countr_zero(mask)); }
 
 void unsupported(Warp& warp, const Step& step, const RefusalOperands& refusal);
 void branch(Warp& warp, const Step& step, const BranchOperands& to);

@@ -1,6 +1,7 @@
 // mma.sync, wmma, stmatrix and movmatrix: fragments distributed over the registers of a warp.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "runtime/emulator/checks/access.h"
