@@ -1,12 +1,14 @@
 #include "cli/proposals/block_threads.h"
 
 #include <array>
+#include <map>
 #include <optional>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
 
 #include "cli/cuda_text/c_expression.h"
+#include "cli/cuda_text/host_launch.h"
 #include "cli/proposals/coordinates.h"
 
 namespace gpuemu::cli {
@@ -31,6 +33,24 @@ std::optional<int64_t> threads_of_shared(const std::string& body, const Definiti
         body.find(name + "[t]") != std::string::npos) {
       return number;
     }
+  }
+  return std::nullopt;
+}
+
+/// Returns the number by which a loop steps from the thread's index, if the text does not ask for
+/// the size of the block: more threads would do the same elements twice, fewer would leave some.
+std::optional<int64_t> threads_of_loop(const std::string& body, const Definitions& known) {
+  static const RE2 kLoop(R"(=(\w+|threadIdx\.x);[^;]*;\w+\+=(\w+)\))");
+  if (body.find("blockDim") != std::string::npos) return std::nullopt;
+  const auto declared = declared_values(body);
+  const std::string text = without_space(body);
+  re2::StringPiece rest(text);
+  std::string first, step;
+  while (RE2::FindAndConsume(&rest, kLoop, &first, &step)) {
+    const auto value = declared.find(first);
+    if ((value == declared.end() ? first : value->second) != "threadIdx.x") continue;
+    const auto number = number_of(step, known);
+    if (number && *number >= kWarp && *number <= kBlockThreadsMax) return number;
   }
   return std::nullopt;
 }
@@ -84,6 +104,7 @@ std::vector<std::string> guessed_block(const SourceKernel& source, const Definit
     const auto number = number_of(bounds, known);
     if (number && *number > 0 && *number <= kBlockThreadsMax) return {std::to_string(*number)};
   }
+  if (const auto number = threads_of_loop(source.body, known)) return {std::to_string(*number)};
   for (const auto& [name, value] : known.constants) {
     if (!names_threads(name)) continue;
     if (const auto number = number_of(name, known);

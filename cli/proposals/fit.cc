@@ -70,6 +70,17 @@ std::vector<Factor> derived_factors(const std::vector<Reach>& reaches,
                [&](const Reach& at) { return value_of(at, dims[i]) - value_of(at, dims[j]) + 1; }));
     }
   }
+  // A scale for each group of elements.
+  for (size_t i = 0; i < dims.size(); ++i) {
+    for (size_t j = 0; j < dims.size(); ++j) {
+      if (i == j) continue;
+      all.push_back(
+          made(fmt::format("cdiv({}, {})", dims[i], dims[j]), i, reaches, [&](const Reach& at) {
+            const int64_t group = std::max<int64_t>(value_of(at, dims[j]), 1);
+            return (value_of(at, dims[i]) + group - 1) / group;
+          }));
+    }
+  }
   return all;
 }
 

@@ -42,6 +42,8 @@ TEST(FitShape, FindsTheProductThatAllReachesHave) {
       << "all but the last corner";
   EXPECT_EQ(fit_shape(reaches([](auto a, auto) { return (a / 2) * (a / 2); }), dims),
             (Shape{"a / 2", "a / 2"}));
+  EXPECT_EQ(fit_shape(reaches([](auto a, auto b) { return (a + b - 1) / b; }), dims),
+            Shape{"cdiv(a, b)"});
   EXPECT_FALSE(fit_shape(reaches([](auto a, auto b) { return a * a + b; }), dims));
   EXPECT_FALSE(fit_shape(reaches([](auto, auto) { return 0; }), dims));
 }

@@ -64,6 +64,13 @@ bool has_grid_stride(const std::string& body) {
   return RE2::PartialMatch(tight, kVariable, &name) && tight.find("+=" + name) != std::string::npos;
 }
 
+/// Returns whether every block would do the same: the text reads the thread's number, and nothing
+/// that tells blocks apart.
+bool is_for_one_block(const std::string& body) {
+  const auto has = [&](const char* part) { return body.find(part) != std::string::npos; };
+  return has("threadIdx.x") && !has("blockIdx") && !has("grid") && !has("asm");
+}
+
 /// Replaces block sizes that only the caller of the host code knows by numbers, because the grid is
 /// often computed from them. `known` has the values of the instance.
 HostLaunch with_threads(const HostLaunch& host, const SourceKernel& source,
@@ -210,12 +217,12 @@ bool is_row_per_block(const std::string& body, const std::vector<std::string>& d
   });
 }
 
-/// Returns the size below which the number of the block is: C for `(n * C + c)` with
+/// Returns the size below which the number of the block along `axis` is: C for `(n * C + c)` with
 /// `c = blockIdx.x`; "" if no index shows one.
-std::string size_of_blocks(const std::string& body, const ProposedKernel& kernel) {
+std::string size_of_blocks(const std::string& body, char axis, const ProposedKernel& kernel) {
   const std::string text = without_space(body);
   for (const auto& [name, value] : declared_values(body)) {
-    if (without_space(value) != "blockIdx.x") continue;
+    if (without_space(value) != fmt::format("blockIdx.{}", axis)) continue;
     for (const ProposedParam& param : kernel.params) {
       const std::string added = R"(\*)" + RE2::QuoteMeta(param.written) + R"(\+)" + name + R"(\b)";
       if (param.role == ParamRole::Dim && RE2::PartialMatch(text, added)) return param.name;
@@ -233,7 +240,7 @@ std::string rows_of(const std::string& body, const ProposedKernel& kernel) {
       return param.name;
     }
   }
-  const std::string of_blocks = size_of_blocks(body, kernel);
+  const std::string of_blocks = size_of_blocks(body, 'x', kernel);
   return of_blocks.empty() ? dims.front() : of_blocks;
 }
 
@@ -390,9 +397,11 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
     } else if (row_per_block && axis == 'x' && dims.size() > 1) {
       made.grid.push_back(rows_of(source.body, kernel));
     } else if (axis != 'x' && place->bound.empty() && !place->uses_thread) {
+      made.grid.push_back(size_of_blocks(source.body, axis, kernel));
+      if (!made.grid.back().empty()) continue;
       // The program may choose any number, because the kernel does not limit it.
       made.grid_dims.push_back(unique_dim(fmt::format("blocks_{}", axis), kernel));
-      made.grid.push_back(made.grid_dims.back());
+      made.grid.back() = made.grid_dims.back();
     } else {
       known_axes = false;
       break;
@@ -404,6 +413,7 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
     made.grid = usual_grid(dims, elements);
     const bool has_blocks = source.body.find("blockIdx.x") != std::string::npos;
     if (dims.empty() && has_blocks) made.grid = made.grid_dims = {unique_dim("blocks", kernel)};
+    if (is_for_one_block(source.body)) made.grid = {"1"};
   }
   if (made.grid.size() == 1 && !dims.empty() && has_grid_stride(source.body)) {
     made.grid = {fmt::format("min({}, {})", kBlocksEnough, made.grid[0])};

@@ -341,6 +341,45 @@ __global__ void norm(const float* x, float* y, int n) {
   EXPECT_EQ(kernel.launch().block, std::vector<std::string>{"256"});
 }
 
+TEST(Propose, GivesALoopThatStepsByANumberThatManyThreads) {
+  const char* text = R"(__global__ void sums(const float* x, float* y, int rows, int cols) {
+  int row = blockIdx.x, lane = threadIdx.x;
+  float sum = 0;
+  for (int i = lane; i < cols; i += %s) sum += x[row * cols + i];
+  y[row] = sum;
+})";
+  const auto block = [&](const std::string& step) {
+    std::string source = text;
+    source.replace(source.find("%s"), 2, step);
+    return only(source).launch().block;
+  };
+  EXPECT_EQ(block("32"), std::vector<std::string>{"32"});
+  EXPECT_EQ(block("128"), std::vector<std::string>{"128"});
+  EXPECT_EQ(block("blockDim.x"), std::vector<std::string>{"256"});
+  EXPECT_EQ(block("2"), std::vector<std::string>{"256"});
+}
+
+TEST(Propose, LaunchesOneBlockIfAllWouldDoTheSame) {
+  const auto grid = [](const char* first) {
+    return only(fmt::format("__global__ void k(const int* x, int* y, int n) {{ for (int i = {}; "
+                            "i < n; i += blockDim.x) y[i] = x[i]; }}",
+                            first))
+        .launch()
+        .grid;
+  };
+  EXPECT_EQ(grid("threadIdx.x"), std::vector<std::string>{"1"});
+  EXPECT_NE(grid("blockIdx.x * blockDim.x + threadIdx.x"), std::vector<std::string>{"1"});
+}
+
+TEST(Propose, GivesAnAxisTheSizeThatItsIndexIsPartOf) {
+  const auto kernel = only(R"(
+__global__ void rope(const float* x, float* y, int heads, int width) {
+  int t = blockIdx.x, h = blockIdx.y, d = threadIdx.x;
+  if (d < width) y[(t * heads + h) * width + d] = x[(t * heads + h) * width + d];
+})");
+  EXPECT_EQ(kernel.launch().grid.back(), "heads");
+}
+
 TEST(Propose, GivesAKernelWithABlockPerRowItsRows) {
   for (const char* body : {"int row = blockIdx.x;", "x += blockIdx.x * cols;",
                            "x += static_cast<size_t>(blockIdx.x) * cols;"}) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include <fmt/ranges.h>
 #include <re2/re2.h>
 
 #include "cli/trials/index_rules.h"
@@ -214,19 +215,20 @@ bool Settlement::name_attrs() {
   return true;
 }
 
-bool Settlement::keep_values(const Sizes& base) {
+bool Settlement::keep_values(Sizes& base) {
   for (ProposedParam& param : kernel_.params) {
     if (param.role != ParamRole::Attr || !is_integer(param)) continue;
-    std::string kept;
+    std::vector<int64_t> kept;
     re2::StringPiece rest(param.values);
     int64_t value = 0;
     while (RE2::FindAndConsume(&rest, R"((-?\d+))", &value)) {
       Sizes sizes = base;
       sizes[param.name] = value;
-      if (trial_.fits(sizes)) kept += (kept.empty() ? "" : ", ") + std::to_string(value);
+      if (trial_.fits(sizes)) kept.push_back(value);
     }
     if (kept.empty()) return false;
-    param.values = "[" + kept + "]";
+    base[param.name] = kept.front();
+    param.values = fmt::format("[{}]", fmt::join(kept, ", "));
   }
   return true;
 }

@@ -48,8 +48,9 @@ class Settlement {
   /// Integers that no size depends on become attributes. Returns false if one is the length of a
   /// row, which a shape must show.
   bool name_attrs();
-  /// Keeps the values of an integer with which the kernel runs. Returns false if none is left.
-  bool keep_values(const Sizes& base);
+  /// Keeps the values of each integer with which the kernel runs, and sets it in `base` to the
+  /// first of them. Returns false if none is left.
+  bool keep_values(Sizes& base);
 
   ProposedKernel kernel_;
   Trial trial_;

@@ -372,8 +372,31 @@ dims = {{ rows = [1, 64], n = [1, 64] }}
   const Kernel zeros = elementwise([](float) { return 0.0f; });
   found(spec_of(InvariantKind::ReadsInputs), zeros);
   // Rows of one element are sorted whatever they hold, so they are no row pointers.
-  pointers("[7, 7]", R"(["rows + 1", 1])");
+  pointers("[0, 32]", R"(["rows + 1", 1])");
   found(spec_of(InvariantKind::ReadsInputs), zeros);
+}
+
+TEST_F(Relate, AMaskThatIsSetEverywhereSaysNothing) {
+  const auto masked = [this](const char* range) {
+    load(fmt::format(R"([[ops]]
+name = "op"
+kernel = "k"
+inputs = [{{ name = "mask", shape = ["n"], dtype = "int32", range = {} }}, {{ name = "x", shape = ["n"] }}]
+outputs = [{{ name = "y", shape = ["n"] }}]
+dims = {{ n = [1, 64] }}
+)",
+                     range),
+         {{"n", 32}});
+  };
+  const Kernel fills = [](const DerivedCase& derived, std::map<std::string, Floats>& t) {
+    std::vector<int32_t> mask(t["y"].size());
+    std::memcpy(mask.data(), derived.inputs.at("mask").data.data(), mask.size() * 4);
+    for (size_t i = 0; i < mask.size(); ++i) t["y"][i] = mask[i] != 0 ? 0.5f : t["x"][i];
+  };
+  masked("[1, 1]");
+  EXPECT_FALSE(check(spec_of(InvariantKind::ReadsInputs), fills).checked);
+  masked("[0, 1]");
+  expect_holds(spec_of(InvariantKind::ReadsInputs), fills);
 }
 
 TEST_F(Relate, ValuesStayInTheRangeOfTheInput) {
