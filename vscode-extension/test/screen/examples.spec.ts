@@ -214,7 +214,7 @@ test('a new user comes from a kernel to its first failure', async ({ page }) => 
   });
   try {
     for (const name of fs.readdirSync(server.workspace)) {
-      if (name !== 'scale_missing_tail_mask.cu') fs.rmSync(path.join(server.workspace, name));
+      if (name !== 'reduce_missing_sync.cu') fs.rmSync(path.join(server.workspace, name));
     }
     // Where pip puts it for one user.
     fs.mkdirSync(path.join(server.home, '.local/bin'), { recursive: true });
@@ -229,11 +229,11 @@ test('a new user comes from a kernel to its first failure', async ({ page }) => 
     await expect(tab(page, 'gpuemu.toml')).toBeVisible();
     await expect(page.locator('.codelens-decoration a', { hasText: 'Run' }).first()).toBeVisible();
     await page.locator('.codelens-decoration a', { hasText: 'Run' }).first().click();
-    await expect(treeRow(page, 'OutOfBounds at scale_missing_tail_mask.cu:7')).toBeVisible();
+    await expect(treeRow(page, 'DataRace at reduce_missing_sync.cu:13')).toBeVisible();
     await command(page, 'Problems: Focus on Problems View');
-    await expect(problemRow(page, 'scale_missing_tail_mask (float32')).toContainText('OutOfBounds');
-    await problemRow(page, 'scale_missing_tail_mask (float32').dblclick();
-    await expect(tab(page, 'scale_missing_tail_mask.cu')).toBeVisible();
+    await expect(problemRow(page, 'reduce_missing_sync (float32')).toContainText('DataRace');
+    await problemRow(page, 'reduce_missing_sync (float32').dblclick();
+    await expect(tab(page, 'reduce_missing_sync.cu')).toBeVisible();
     await picture(page, 'first-failure');
   } finally {
     spawnSync(TOOL, ['daemon', 'stop'], { cwd: server.workspace, env: { ...process.env, HOME: server.home } });
@@ -286,7 +286,7 @@ test('two folders share the daemon, one after the other', async ({ page }) => {
   const both = ['first', 'second'].map((name) => path.join(server.home, name));
   for (const folder of both) {
     fs.mkdirSync(folder);
-    fs.copyFileSync(path.join(server.workspace, 'kernels/scale_missing_tail_mask.cu'), path.join(folder, 'scale.cu'));
+    fs.copyFileSync(path.join(server.workspace, 'kernels/reduce_missing_sync.cu'), path.join(folder, 'sums.cu'));
     spawnSync(TOOL, ['init', '--target-dir', folder], { env: { ...process.env, HOME: server.home } });
   }
   const workspace = path.join(server.home, 'both.code-workspace');
