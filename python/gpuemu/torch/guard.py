@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from gpuemu.torch.driver import driver
+
 _CUDA, _LAZY = 1, 17  # Numbers of c10::DeviceType.
 _REGISTER = "_ZN3c104impl19registerDeviceGuardENS_10DeviceTypeEPKNS0_24DeviceGuardImplInterfaceE"
 _TABLE = "_ZN3c104impl26device_guard_impl_registryE"
@@ -16,6 +18,12 @@ def set_up() -> None:
 
     c10 = ctypes.CDLL("libc10.so")
     guards = (ctypes.c_void_p * (_LAZY + 1)).in_dll(c10, _TABLE)
+    if not hasattr(torch._C, "_ensureCUDADeviceGuardSet"):  # Torch 2.9 and older.
+        if driver().count and not (guards[_CUDA] and torch.cuda.device_count()):
+            from gpuemu.torch import compiled
+
+            compiled.load("guard.cc", "the device cuda")
+        return
     if guards[_CUDA]:
         torch._C._ensureCUDADeviceGuardSet()
         return

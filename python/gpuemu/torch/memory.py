@@ -76,6 +76,7 @@ class Statistics:
 
 # Without a lock: each change is one step of the interpreter.
 _given: dict[int, _Given] = {}
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_given))  # For tensors that torch frees after Python has cleared this module.
 _twins: dict[int, Twin] = {}
 _statistics = Statistics()
 
