@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of PyTorch, Triton, Numba, tinygrad, JAX, TensorFlow and Ray, with packages from PyPI: 3 to 8 GB in build/frameworks-venv, made at the first run.
+# Runs the tests of PyTorch, Triton, Numba, tinygrad, JAX, TensorFlow and Ray, with packages from PyPI: 4 to 10 GB in build/frameworks-venv, made at the first run.
 #   scripts/frameworks.sh [--ci | --install] [pytest options]     GPUEMU_FRAMEWORKS_VENV names another folder
 #     --install   only makes the folder, with the packages that can be installed within GPUEMU_FRAMEWORKS_SECONDS (900) each
 #     --ci        runs the tests of the packages in the folder, without downloading anything
@@ -31,6 +31,10 @@ if [ $mode != ci ]; then
   has 'jax, tensorflow' || fetch jax tensorflow-cpu || { has jax || fetch jax; } || echo "frameworks: no jax" >&2
   has torch || fetch_torch || echo "frameworks: no torch" >&2
   has triton || fetch triton==3.9.0 || echo "frameworks: no triton" >&2
+  for version in 3.2.0 3.5.1; do # Of PyTorch 2.6 and 2.9: they compile to PTX by another way than 3.6 and later.
+    older=$venv/older-tritons/$version
+    [ -d "$older/triton" ] || fetch --no-deps --target "$older" "triton==$version" || echo "frameworks: no triton $version" >&2
+  done
   has liger_kernel || fetch --no-deps liger-kernel==0.8.5 || echo "frameworks: no liger-kernel" >&2
   has numba.cuda || fetch numba-cuda==0.30.4 'nvidia-cuda-nvrtc==13.0.*' 'nvidia-cuda-runtime==13.0.*' || echo "frameworks: no numba-cuda" >&2
   has tinygrad || fetch tinygrad==0.14.0 || echo "frameworks: no tinygrad" >&2

@@ -173,8 +173,7 @@ class TritonKernel:
         import triton
         from triton.backends.compiler import GPUTarget
 
-        attributes = {(i,): [["tt.divisibility", 16]] for i in aligned}
-        source = triton.compiler.ASTSource(fn=self.function, signature=types, constexprs=constants, attrs=attributes)
+        source = _source(self.function, types, constants, aligned)
         target = GPUTarget("cuda", self.device.properties["sm"], 32)
         try:
             made = triton.compile(source, target=target, options=options)
@@ -185,6 +184,18 @@ class TritonKernel:
         ptx = _with_path(made.asm["ptx"], self.function.fn.__code__.co_filename)
         kernel = Kernel(ptx, made.metadata.name, checks=self.checks, timeout_ms=self.timeout_ms, device=self.device, bounds=self.bounds)
         return kernel, made.metadata
+
+
+def _source(function: Any, types: dict[str, str], constants: dict[str, Any], aligned: Sequence[int]) -> Any:
+    """Returns what Triton compiles; `aligned` are the parameters that are multiples of 16."""
+    from triton.compiler import ASTSource
+
+    if "constexprs" in inspect.signature(ASTSource).parameters:
+        return ASTSource(fn=function, signature=types, constexprs=constants, attrs={(i,): [["tt.divisibility", _DIVISOR]] for i in aligned})
+    from triton.backends.compiler import AttrsDescriptor  # Triton 3.2
+
+    known = {"cls": "AttrsDescriptor", "arg_properties": {"tt.divisibility": list(aligned)}}
+    return ASTSource(fn=function, signature=types, constants=constants, attrs=AttrsDescriptor.from_dict(known))
 
 
 def _is_one(value: Any) -> bool:

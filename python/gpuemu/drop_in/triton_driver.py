@@ -20,13 +20,10 @@ _MEANINGLESS = "the times of triton.testing.do_bench are those of the emulator; 
 
 
 def prepare(triton: ModuleType) -> None:
-    """Sets Triton's hook and its driver. Raises ImportError if this version of Triton has no such hook."""
+    """Makes Triton compile to PTX and sets its driver. Raises ImportError if this version of Triton offers no way to do that."""
     if os.environ.get("TRITON_INTERPRET", "0").lower() in ("1", "true", "on", "yes", "y"):
         return
-    runtime: Any = getattr(getattr(triton, "knobs", None), "runtime", None)
-    if not hasattr(type(runtime), "add_stages_inspection_hook"):
-        raise ImportError(f"gpuemu: Triton {triton.__version__} has no hook for the stages of its compiler; install triton 3.6 or later")
-    runtime.add_stages_inspection_hook = triton_stages.add_stages
+    triton_stages.prepare(triton)
     triton_registers.prepare()
     triton.runtime.driver.set_active(_Later(_make_driver))
 

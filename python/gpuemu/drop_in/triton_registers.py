@@ -3,6 +3,7 @@ grid, and the emulator has none."""
 
 from __future__ import annotations
 
+import inspect
 import re
 import subprocess
 import tempfile
@@ -65,6 +66,11 @@ def counts(kernel: Any) -> tuple[int, int]:
 
 
 def _assembler(arch: int) -> str:
-    from triton.backends.nvidia.compiler import get_ptxas
+    """Returns the path of ptxas, for which each version of Triton asks in another way."""
+    from triton.backends.nvidia import compiler
 
-    return str(get_ptxas(arch).path)
+    if not hasattr(compiler, "get_ptxas"):  # Triton 3.2
+        return str(compiler._path_to_binary("ptxas")[0])
+    takes_arch = inspect.signature(compiler.get_ptxas).parameters
+    found = compiler.get_ptxas(arch) if takes_arch else compiler.get_ptxas()
+    return str(found[0] if isinstance(found, tuple) else found.path)  # A tuple in Triton 3.3.

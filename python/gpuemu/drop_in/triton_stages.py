@@ -1,19 +1,49 @@
-"""Makes Triton compile kernels to PTX instead of machine code, with its hook for compiler stages: the emulated driver runs
-PTX."""
+"""Makes Triton compile kernels to PTX instead of machine code, because the emulated driver runs PTX: with Triton's hook for compiler
+stages, and up to Triton 3.5, which has no such hook, with a backend in Triton's table of backends."""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import re
+import sys
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 from gpuemu.torch.driver import driver
 
+TESTED = "3.2 to 3.9"
 KEY = "gpuemu-ptx-4"  # Part of the key of Triton's cache, so that PTX and machine code of a kernel are kept apart.
 _FUNCTION = re.compile(r"tt\.func public @\w+\((.*?)\)\s*(?:->|attributes|\{)", re.DOTALL)
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)", re.M)
 _PARAMETER = re.compile(r"%(\w+): ")
+
+
+def prepare(triton: ModuleType) -> None:
+    """Makes PTX the last stage of Triton's compiler. Raises ImportError if this version of Triton offers no way to do that."""
+    runtime: Any = getattr(getattr(triton, "knobs", None), "runtime", None)
+    if hasattr(type(runtime), "add_stages_inspection_hook"):
+        runtime.add_stages_inspection_hook = add_stages
+        return
+    table = getattr(getattr(triton, "backends", None), "backends", None)
+    if not isinstance(table, dict) or not hasattr(getattr(table.get("nvidia"), "compiler", None), "add_stages"):
+        raise ImportError(f"gpuemu works with Triton {TESTED}; install one of them, for example pip install triton==3.5.1")
+    table["nvidia"] = dataclasses.replace(table["nvidia"], compiler=_backend(table["nvidia"].compiler))
+
+
+def _backend(own: type) -> type:
+    class Backend(own):  # type: ignore[misc]
+        """Triton's backend with PTX as the last stage."""
+
+        def add_stages(self, stages: Any, options: Any, *language: Any) -> None:  # Triton passes a language from 3.4 on.
+            super().add_stages(stages, options, *language)
+            add_stages(self, stages)
+
+        def hash(self) -> str:
+            return f"{super().hash()}-{add_stages()[0]}"
+
+    return Backend
 
 
 def add_stages(backend: Any = None, stages: Any = None, options: Any = None, language: Any = None, capability: Any = None) -> Any:
@@ -42,7 +72,10 @@ def newest_version() -> int:
     """Returns the newest PTX version that the emulated driver loads: 90 for 9.0."""
     from triton.backends.nvidia.compiler import ptx_get_version
 
-    return int(ptx_get_version("{}.{}".format(*driver().version)))
+    try:
+        return int(ptx_get_version("{}.{}".format(*driver().version)))
+    except RuntimeError:  # Triton is older than the driver's version, so that all PTX that it writes is known.
+        return sys.maxsize
 
 
 def of_known_version(ptx: str) -> str:

@@ -3,7 +3,7 @@ import torch
 import triton
 import triton.language as tl
 
-DEVICE = triton.runtime.driver.active.get_active_torch_device()
+DEVICE = torch.device("cuda", 0)
 CONFIGS = [triton.Config({"M": 256, "N": 256, "K": 128, "GROUP": 8}, num_stages=4, num_warps=8),
            triton.Config({"M": 32, "N": 64, "K": 32, "GROUP": 8}, num_stages=3, num_warps=4),
            triton.Config({"M": 64, "N": 32, "K": 32, "GROUP": 8}, num_stages=4, num_warps=2)]
