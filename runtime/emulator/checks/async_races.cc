@@ -22,7 +22,7 @@ void note_source(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
 
 void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
   Block& block = *warp.block;
-  if (block.shared.races.empty()) return;
+  if (block.shared.race_history.empty()) return;
   // In another function than the copy's, the write is only recorded, for later accesses.
   if (warp.control.depth != 0 && &warp.code() == copy.code) {
     std::array<uint64_t, kLanes> to{};
@@ -32,14 +32,14 @@ void note_arrival(Warp& warp, const AsyncCopy& copy, uint32_t lanes) {
   for (uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const uint32_t lane = first_lane(rest);
     for (uint32_t word = copy.to[lane] / 4; word <= (copy.to[lane] + copy.bytes - 1) / 4; ++word) {
-      RaceWord written = block.shared.races.load(word);
+      RaceWord written = block.shared.races().load(word);
       written.write = block.shared.epoch << kWarpBits | (warp.index + 1);
       written.write_site = site_number(copy.site);
       written.writers = uint32_t{1} << warp.index;
       written.write_lanes = uint32_t{1} << lane;
       written.write_event = warp.ordering.clock.now();
       written.written_bytes = written.write_parts = kWholeWord;
-      block.shared.races.store(word, written);
+      block.shared.races().store(word, written);
     }
   }
 }

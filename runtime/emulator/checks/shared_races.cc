@@ -325,8 +325,8 @@ bool note_pieces(Warp& warp, const Step& step, const uint64_t* address, uint32_t
                            .ordered = clock.ordered(),
                            .read_ordered = clock.read_ordered(),
                            .site = step.cache()};
-  return access == Access::Load ? note_piece_loads(block.shared.races, pieces)
-                                : note_piece_stores(block.shared.races, pieces);
+  return access == Access::Load ? note_piece_loads(block.shared.races_for_loads(), pieces)
+                                : note_piece_stores(block.shared.races(), pieces);
 }
 }  // namespace
 
@@ -337,14 +337,17 @@ void note_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t
   const bool plain = access == Access::Atomic || !is_ordered(step, access);
   if (!plain && !instruction_of(warp, step).has(ptx::Modifier::Volatile)) return;
   if (!plain && block.shared.volatile_races.empty()) {
-    block.shared.volatile_races.resize(block.shared.races.words(), block.shared.bytes.data());
+    block.shared.volatile_races.resize(block.shared.race_history.words(),
+                                       block.shared.bytes.data());
   }
   if (plain && access == Access::Store) check_clashes(warp, step, address, lanes, true);
   if (plain && (same_value & lanes) == 0 &&
       note_pieces(warp, step, address, bytes, access, lanes)) {
     return;
   }
-  RaceHistory& history = plain ? block.shared.races : block.shared.volatile_races;
+  RaceHistory& history = !plain                   ? block.shared.volatile_races
+                         : access == Access::Load ? block.shared.races_for_loads()
+                                                  : block.shared.races();
   SharedRace race(warp, step, access, !plain);
   using Phase = void (SharedRace::*)(uint32_t, RaceHistory&, uint64_t, uint32_t, bool);
   // All lanes are checked before any is recorded, so that the history does not contain accesses of

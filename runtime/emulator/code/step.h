@@ -170,7 +170,7 @@ struct JitFrame {
   std::byte* shared = nullptr;
   uint64_t shared_bytes = 0;
   const uint8_t* shared_defined = nullptr;
-  const RaceTags* races = nullptr;       ///< SharedMemory::races.
+  RaceTags* races = nullptr;             ///< SharedMemory::race_history.
   const uint32_t* lane_event = nullptr;  ///< LaneClock::now(); read at every use.
   const RowTags* rows = nullptr;         ///< WarpOrdering::rows.
   uint32_t warp_tag = 0;                 ///< The warp's tag in the race history of shared memory.

@@ -1,5 +1,7 @@
 #include "runtime/emulator/jit/race_notes.h"
 
+#include <bit>
+
 #include "runtime/emulator/memory/race_history.h"
 
 namespace gpuemu::emulator {
@@ -193,6 +195,51 @@ std::array<uint32_t, 16> lanes_of(uint32_t half, uint32_t first, uint32_t words)
   return lanes;
 }
 
+/// Lists a load as pending; jumps to `closed` if it must be noted at once. The list's end is in rdx
+/// then, and the tags' address in rcx.
+void list_load(Emitter& e, const Step& step, const CheckedBounds& bounds, bool one_place,
+               const Xbyak::Label& closed) {
+  const auto member = [&](size_t which) { return e.qword[e.rcx + static_cast<int>(which)]; };
+  const auto put = [&](size_t which) { return e.dword[e.rdx + static_cast<int>(which)]; };
+  e.mov(e.rcx, e.ptr[e.rsp + Emitter::kRacesAt]);
+  e.mov(e.rdx, member(offsetof(RaceTags, next)));
+  e.cmp(e.rdx, member(offsetof(RaceTags, end)));
+  e.jae(closed, kNear);
+  for (uint32_t half = 0; half < 2; ++half) {
+    load_half(e, bounds, half);
+    e.mov(
+        e.qword[e.rdx + static_cast<int>(offsetof(PendingLoad, halves) + half * sizeof(uint64_t))],
+        e.rax);
+  }
+  e.mov(e.rax, e.ptr[e.rsp + Emitter::kLaneEventAt]);
+  e.mov(e.eax, e.dword[e.rax]);
+  e.mov(put(offsetof(PendingLoad, event)), e.eax);
+  e.mov(e.eax, e.dword[e.rsp + Emitter::kWarpTagAt]);
+  e.mov(put(offsetof(PendingLoad, warp)), e.eax);
+  const auto log_words = static_cast<uint32_t>(std::countr_zero(bounds.bytes / kWordBytes));
+  e.mov(put(offsetof(PendingLoad, what)), what_is_read(step.access().cache, log_words, one_place));
+  e.mov(put(offsetof(PendingLoad, offset)),
+        static_cast<uint32_t>(static_cast<int32_t>(step.access().offset)));
+  e.add(e.rdx, sizeof(PendingLoad));
+  e.mov(member(offsetof(RaceTags, next)), e.rdx);
+}
+
+/// Continues where loads are noted at once, if they can be here. A handler first notes those that
+/// are pending.
+void note_at_once(Emitter& e, const Xbyak::Label& out) {
+  if (!e.is_avx512()) return e.jmp(out, kNear);
+  e.cmp(e.rdx, e.ptr[e.rcx + static_cast<int>(offsetof(RaceTags, first))]);
+  e.jne(out, kNear);
+}
+
+/// Lets loads after a store be noted at once.
+void end_list(Emitter& e, const Xbyak::Label& out) {
+  e.mov(e.rcx, e.ptr[e.rsp + Emitter::kRacesAt]);
+  e.mov(e.rdx, e.ptr[e.rcx + static_cast<int>(offsetof(RaceTags, next))]);
+  note_at_once(e, out);
+  e.mov(e.ptr[e.rcx + static_cast<int>(offsetof(RaceTags, end))], e.rdx);
+}
+
 /// Jumps if a load would change the history of a vector of words. It does not if several warps read
 /// all of them in this epoch and none wrote them.
 void look_at_row(Emitter& e, int from, const Xbyak::Label& changes) {
@@ -234,26 +281,40 @@ void note_rows(Emitter& e, const Step& step, const Access& access, const Checked
     }
   }
 }
+
+/// Notes a load at once.
+void load_rows(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
+               Xbyak::Label& out) {
+  const uint32_t bytes = bounds.bytes * kHalfLanes;
+  Xbyak::Label changes, done;
+  for (uint32_t half = 0; half < 2; ++half) {
+    load_half(e, bounds, half);
+    for (uint32_t at = 0; at < bytes; at += kVectorBytes) {
+      look_at_row(e, static_cast<int>(step.access().offset + at), changes);
+    }
+  }
+  e.jmp(done, kNear);
+  e.L(changes);
+  note_rows(e, step, access, bounds, out);
+  e.L(done);
+}
 }  // namespace
 
 void note_row(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
               Xbyak::Label& out) {
   if (!access.race) return;
   if (!access.is_shared) return note_global_row(e, step, access, bounds, out);
-  if (access.is_store) return note_rows(e, step, access, bounds, out);
-  const uint32_t bytes = bounds.bytes * kHalfLanes;
-  auto changes = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
-  e.mov(e.rcx, e.ptr[e.rsp + Emitter::kRacesAt]);
-  for (uint32_t half = 0; half < 2; ++half) {
-    load_half(e, bounds, half);
-    for (uint32_t at = 0; at < bytes; at += kVectorBytes) {
-      look_at_row(e, static_cast<int>(step.access().offset + at), *changes);
-    }
+  if (access.is_store) {
+    end_list(e, out);
+    return note_rows(e, step, access, bounds, out);
   }
+  auto closed = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
+  list_load(e, step, bounds, false, *closed);
   e.L(*done);
-  e.aside([&e, &step, access, found = bounds, changes, done, to = &out] {
-    e.L(*changes);
-    note_rows(e, step, access, found, *to);
+  e.aside([&e, &step, access, found = bounds, closed, done, to = &out] {
+    e.L(*closed);
+    note_at_once(e, *to);
+    if (e.is_avx512()) load_rows(e, step, access, found, *to);
     e.jmp(*done, kNear);
   });
 }
@@ -261,6 +322,12 @@ void note_row(Emitter& e, const Step& step, const Access& access, const CheckedB
 void note_same(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
                Xbyak::Label& out) {
   if (!access.is_shared || !access.race) return;
+  Xbyak::Label closed, done;
+  list_load(e, step, bounds, true, closed);
+  e.jmp(done, kNear);
+  e.L(closed);
+  note_at_once(e, out);
+  if (!e.is_avx512()) return e.L(done);
   e.mov(e.edi, race_note(step.access().cache, kWholeWord, kWholeWord));
   for (uint32_t half = 0; half < 2; ++half) {
     for (uint32_t at = 0; at < bounds.bytes; at += kWordBytes) {
@@ -271,6 +338,7 @@ void note_same(Emitter& e, const Step& step, const Access& access, const Checked
       e.jc(out, kNear);
     }
   }
+  e.L(done);
 }
 
 }  // namespace gpuemu::emulator

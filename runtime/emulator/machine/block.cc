@@ -43,7 +43,8 @@ Block::Block(Launch& of) : launch(&of) {
   shared.bytes.resize(shared_room(of.inputs));
   if (of.inputs.checks.init) shared.defined.resize(shared_room(of.inputs));
   if (of.inputs.checks.race) {
-    shared.races.resize(of.inputs.shared_bytes / 4 + 1, shared.bytes.data());
+    shared.race_history.resize(of.inputs.shared_bytes / 4 + 1, shared.bytes.data());
+    if (of.inputs.shared_bytes != 0) shared.race_history.keep_pending();
   }
   if (of.inputs.config->thread_order != ThreadOrder::InOrder) {
     scheduler = std::make_shared<ThreadScheduler>(of.inputs.config->thread_order,
@@ -334,11 +335,11 @@ void Block::release_if_complete(uint32_t id) {
 
 void Block::next_epoch() {
   if (++shared.epoch == kEpochsMax) {  // Epoch tags would repeat.
-    shared.races.forget();
+    shared.race_history.forget();
     shared.volatile_races.forget();
     shared.epoch = shared.proxy_epoch = 1;
   }
-  shared.races.begin_epoch(shared.epoch);
+  shared.race_history.begin_epoch(shared.epoch);
   // It ends the segment of each warp, even amid a straight line of compiled code.
   for (Warp& warp : warps) warp.ordering.rows.event = RowTags::kStale;
 }

@@ -45,14 +45,24 @@ struct SharedMemory {
   std::vector<uint8_t> defined;  ///< 1 for each byte that was written; empty if that is not
                                  ///< checked.
   ByteSources sources;           ///< The stores that computed undefined bytes.
-  RaceHistory races;
-  RaceHistory volatile_races;  ///< Race history of volatile accesses; empty until the first one.
-  uint32_t epoch = 1;          ///< Accesses of different epochs do not race.
+  RaceHistory race_history;      ///< Of plain accesses and atomics.
+  RaceHistory volatile_races;    ///< Race history of volatile accesses; empty until the first one.
+  uint32_t epoch = 1;            ///< Accesses of different epochs do not race.
   /// Epoch of the last proxy fence between ordinary stores and asynchronous copies.
   uint32_t proxy_epoch = 0;
   bool released = false;  ///< The block has ended; other blocks of its cluster may no longer access
                           ///< it.
 
+  /// Returns the history for a check and a note of loads.
+  RaceHistory& races_for_loads() {
+    race_history.settle(false);
+    return race_history;
+  }
+  /// Returns the history for a check and a note of any accesses.
+  RaceHistory& races() {
+    race_history.settle(true);
+    return race_history;
+  }
   /// Returns false if some of these bytes were never written. They are 0 here but anything on a
   /// GPU, so a store of what lies there is not a store of the same value. Unless that is checked,
   /// all count as written, and hold a value that programs seldom store.

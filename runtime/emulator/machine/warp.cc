@@ -319,7 +319,7 @@ void Warp::run_compiled(JitFunction steps) {
                                    .shared = block->shared.bytes.data(),
                                    .shared_bytes = launch->inputs.shared_bytes,
                                    .shared_defined = block->shared.defined.data(),
-                                   .races = &block->shared.races.tags(),
+                                   .races = &block->shared.race_history.tags(),
                                    .lane_event = ordering.clock.now_place(),
                                    .rows = &ordering.rows,
                                    .warp_tag = index + 1});

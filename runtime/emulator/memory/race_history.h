@@ -34,6 +34,20 @@ constexpr uint32_t race_note(uint32_t site, uint32_t bytes, uint32_t parts) {
 /// The smallest note for lanes that accessed the whole word.
 inline constexpr uint32_t kWholeNote = kWholeWord << kNotePartsShift;
 
+/// A load by a whole warp that the history does not have yet. Each half of the warp reads
+/// consecutive words, or all its lanes read one place.
+struct PendingLoad {
+  uint64_t halves[2];  ///< The host address that the first lane of each half reads, less `offset`.
+  uint32_t event;      ///< LaneClock::now().
+  uint32_t warp;       ///< The tag of the warp, without the epoch.
+  uint32_t what;       ///< what_is_read().
+  int32_t offset;
+};
+/// `log_words`: binary logarithm of the words per lane.
+constexpr uint32_t what_is_read(uint32_t site, uint32_t log_words, bool one_place) {
+  return site_number(site) | log_words << kSiteBits | uint32_t{one_place} << (kSiteBits + 2);
+}
+
 /// The part of a history that compiled code accesses.
 struct RaceTags {
   uint32_t epoch = 0;  ///< Smallest tag of the current epoch; the next epoch's is 2^kWarpBits
@@ -41,6 +55,10 @@ struct RaceTags {
   uint32_t many = 0;   ///< Tag of words that several warps read in this epoch, every byte of them.
   /// Distance in bytes from a word of shared memory to each of its fields.
   std::array<uint64_t, kRaceFields> beyond{};
+  /// The loads of this epoch that are pending: from `first` to `next`. While nothing was written,
+  /// loads cannot race, so they are only listed, and mostly forgotten at the next barrier.
+  PendingLoad *first = nullptr, *next = nullptr;
+  PendingLoad* end = nullptr;  ///< `first` after a write: then loads are noted at once.
 };
 
 class RaceHistory {
@@ -55,6 +73,8 @@ class RaceHistory {
                         reinterpret_cast<uint64_t>(shared);
     }
   }
+  /// Lets compiled code list loads.
+  void keep_pending() { pending_.resize(kPendingMax); }
   bool empty() const { return fields_.empty(); }
   uint64_t words() const { return words_; }
   /// Forgets all accesses.
@@ -62,8 +82,17 @@ class RaceHistory {
   void begin_epoch(uint32_t epoch) {
     tags_.epoch = epoch << kWarpBits;
     tags_.many = tags_.epoch | kMany;
+    tags_.first = tags_.next = pending_.data();
+    tags_.end = tags_.first + pending_.size();
   }
   const RaceTags& tags() const { return tags_; }
+  RaceTags& tags() { return tags_; }
+  /// Notes the loads that are pending. Call it before anything else is noted or looked up;
+  /// `written`: what is noted next may be a write.
+  void settle(bool written) {
+    if (tags_.next != tags_.first) note_pending();
+    if (written) tags_.end = tags_.first;
+  }
 
   uint32_t* field(RaceField which) {
     return fields_.data() + static_cast<uint32_t>(which) * stride_;
@@ -130,10 +159,15 @@ class RaceHistory {
  private:
   /// Fields begin on different cache lines, whatever the size of shared memory.
   static constexpr uint64_t kLine = 64 / sizeof(uint32_t);
+  /// As many as stay in a processor's cache.
+  static constexpr size_t kPendingMax = 2048;
+
+  void note_pending();
 
   RaceTags tags_;
   uint64_t words_ = 0, stride_ = 0;
   std::vector<uint32_t> fields_;
+  std::vector<PendingLoad> pending_;
 };
 
 }  // namespace gpuemu::emulator

@@ -73,7 +73,7 @@ void check_proxy_fence(Warp& warp, const Step& step, const BulkCopy& copy) {
   const Block& block = *warp.block;
   uint32_t known_site = 0;
   for (uint64_t at = copy.from.at / 4 * 4; at < copy.from.at + copy.extent(); at += 4) {
-    const RaceWord word = block.shared.races.load(at / 4);
+    const RaceWord word = block.shared.race_history.load(at / 4);
     if (word.write >> kWarpBits < block.shared.proxy_epoch || word.write_site == known_site) {
       continue;
     }
@@ -117,7 +117,7 @@ void note_end(Warp& warp, const Step& step, const BulkCopy& copy, const BulkEnd&
               uint32_t width) {
   const bool global = end.block == nullptr;
   if (global ? warp.launch->races == nullptr
-             : end.block != warp.block || warp.block->shared.races.empty()) {
+             : end.block != warp.block || warp.block->shared.race_history.empty()) {
     return;
   }
   if (!global && access == Access::Load) check_proxy_fence(warp, step, copy);
