@@ -59,10 +59,29 @@ class Mover {
     } else if (access_.is_shared) {
       anywhere_in_shared(values, base);
     } else {
-      if (!access_.is_store) halves(values, done);
+      if (!access_.is_store) {
+        Xbyak::Label scattered;
+        halves(values, scattered, nullptr);
+        e_.jmp(done, kNear);
+        e_.L(scattered);
+      }
       anywhere_in_global(values, base);
     }
     e_.L(done);
+  }
+
+  /// Loads global memory that is accessed as one row per half of the warp. Jumps to `others` if it
+  /// is not, and to `out`, unless that is null, if the access may race.
+  void halves(const Vectors& values, const Xbyak::Label& others, const Xbyak::Label* out) {
+    e_.cmp(slot(kShapeAt), static_cast<int>(kHalves));
+    e_.jnz(others, kNear);
+    if (out != nullptr) note_global_halves(e_, step_, access_, looked_, *out);
+    for (uint32_t i = 0; i < values.count; ++i) {
+      const uint32_t each = values.count / 2;
+      if (i % each == 0) e_.mov(e_.rax, slot(i == 0 ? kFirstAt : kSecondAt));
+      e_.vmovdqu64(values.at[i],
+                   e_.ptr[e_.rax + offset_ + static_cast<int>(i % each * kVectorBytes)]);
+    }
   }
 
  private:
@@ -82,21 +101,6 @@ class Mover {
         e_.vpbroadcastq(values.at[i], e_.ptr[e_.rax + offset_]);
       }
     }
-  }
-
-  /// Handles global memory accessed as one row per half of the warp, and then jumps to `done`.
-  void halves(const Vectors& values, const Xbyak::Label& done) {
-    Xbyak::Label others;
-    e_.cmp(slot(kShapeAt), static_cast<int>(kHalves));
-    e_.jnz(others, kNear);
-    for (uint32_t i = 0; i < values.count; ++i) {
-      const uint32_t each = values.count / 2;
-      if (i % each == 0) e_.mov(e_.rax, slot(i == 0 ? kFirstAt : kSecondAt));
-      e_.vmovdqu64(values.at[i],
-                   e_.ptr[e_.rax + offset_ + static_cast<int>(i % each * kVectorBytes)]);
-    }
-    e_.jmp(done, kNear);
-    e_.L(others);
   }
 
   void all_lanes() { e_.kxnorw(e_.k7, e_.k7, e_.k7); }
@@ -235,8 +239,14 @@ Emit of_one(const Access& how) {
     if (!how.is_store) values = e.write(at, slot);
     if (noted) {
       out = &e.by_handler(done);
-      Mover(e, step, how, *bounds).row(values, *out, out);
-      return e.L(*done);
+      Mover(e, step, how, *bounds).row(values, how.is_store ? *out : *elsewhere, out);
+      e.L(*done);
+      if (how.is_store) return;
+      return e.aside([=, &e, &step, found = *bounds] {
+        e.L(*elsewhere);
+        Mover(e, step, how, found).halves(values, *out, out);
+        e.jmp(*done, kNear);
+      });
     }
     if (!small && checked && how.is_shared) out = &e.by_handler(done);
     const auto offset = static_cast<int>(step.access().offset);

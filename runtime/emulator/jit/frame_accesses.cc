@@ -258,9 +258,15 @@ bool has_frame_code(const Emitter& e, const Step& step, const Access& access) {
 /// Handles what is no row of the whole warp, or jumps to `out`.
 void others(Emitter& e, const Step& step, const Access& access, const CheckedBounds& bounds,
             Xbyak::Label& out) {
-  if (access.is_store || access.notes_rows()) return e.jmp(out, kNear);
+  if (access.is_store) return e.jmp(out, kNear);
   Xbyak::Label not_same, done;
   FrameMover mover(e, step, access, bounds);
+  if (access.notes_rows()) {
+    e.cmp(on_stack(e, bounds, kShapeAt), static_cast<int>(kHalves));
+    e.jnz(out, kNear);
+    note_global_halves(e, step, access, bounds, out);
+    return mover.rows(true);
+  }
   e.cmp(on_stack(e, bounds, kShapeAt), static_cast<int>(kSame));
   e.jnz(not_same, kNear);
   check_same(e, access, bounds, static_cast<int>(step.access().offset), out);

@@ -12,6 +12,9 @@ void prepare_rows(Emitter& e);
 /// note_row() for global memory.
 void note_global_row(Emitter& e, const Step& step, const Access& access,
                      const Emitter::CheckedBounds& bounds, Xbyak::Label& out);
+/// Records two rows, one for each half of the warp.
+void note_global_halves(Emitter& e, const Step& step, const Access& access,
+                        const Emitter::CheckedBounds& bounds, const Xbyak::Label& out);
 /// Marks the store that note_row() recorded in global memory as made.
 void end_row(Emitter& e, const Access& access);
 /// Records consecutive lanes, or all lanes of a half at one place. Jumps to `out` if a handler has

@@ -172,13 +172,7 @@ class GlobalRows {
   void note() {
     auto apart = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
     look_at_tags(e_, *out_);
-    e_.mov(e_.rdx, on_stack(e_, bounds_, kFirstAt));
-    if (step_.access().offset != 0) e_.add(e_.rdx, static_cast<int>(step_.access().offset));
-    e_.mov(e_.rax, on_stack(e_, bounds_, kAllocationAt));
-    e_.sub(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, base))]);
-    e_.mov(e_.rax, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, rows))]);
-    e_.test(e_.rax, e_.rax);
-    e_.jz(*done, kNear);  // There was no memory for records.
+    find_row(kFirstAt, *done);
     e_.mov(e_.r8, tag(offsetof(RowTags, of_launch)));
     e_.mov(e_.r9, tag(offsetof(RowTags, stem)));
     if (access_.is_store) begin_store();
@@ -196,10 +190,64 @@ class GlobalRows {
     });
   }
 
+  /// A load by halves. Handles those that are the lower or the upper half of a row each.
+  void note_halves() {
+    static_assert(kHalfLanes == kRowWords / 2);
+    if (words_ != 1) return e_.jmp(*out_, kNear);
+    Xbyak::Label done;
+    look_at_tags(e_, *out_);
+    e_.mov(e_.r8, tag(offsetof(RowTags, of_launch)));
+    e_.mov(e_.r9, tag(offsetof(RowTags, stem)));
+    e_.mov(e_.esi, kHalfLanes);
+    for (uint32_t half = 0; half < 2; ++half) {
+      find_row(half == 0 ? kFirstAt : kSecondAt, done);
+      e_.test(e_.edx, static_cast<int>(kRowBytes / 2 - 1));
+      e_.jnz(*out_, kNear);
+      note_half(half);
+    }
+    e_.L(done);
+  }
+
  private:
   Xbyak::Address tag(size_t member) const { return e_.qword[e_.rcx + of_tags(member)]; }
   uint64_t run(uint32_t lane, uint32_t bound) const {
     return run_of(cell_site(step_.access().cache), form_of(lane, shift_), bound);
+  }
+  /// Leaves the distance of the access from its allocation in rdx, and the allocation's rows in
+  /// rax.
+  void find_row(uint32_t first, const Xbyak::Label& none) const {
+    e_.mov(e_.rdx, on_stack(e_, bounds_, first));
+    if (step_.access().offset != 0) e_.add(e_.rdx, static_cast<int>(step_.access().offset));
+    e_.mov(e_.rax, on_stack(e_, bounds_, kAllocationAt));
+    e_.sub(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, base))]);
+    e_.mov(e_.rax, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, rows))]);
+    e_.test(e_.rax, e_.rax);
+    e_.jz(none, kNear);  // There was no memory for records.
+  }
+  void note_half(uint32_t half) const {
+    Xbyak::Label upper, noted;
+    const uint32_t lane = half * kHalfLanes;
+    e_.mov(e_.edi, e_.edx);
+    place_row();
+    e_.test(e_.edi, static_cast<int>(kRowBytes / 2));
+    e_.jnz(upper);
+    e_.mov(e_.r10, run(lane, kHalfLanes - 1));
+    e_.or_(e_.r10, e_.r9);
+    e_.call(e_.routine(&part_routine<false, false>));
+    e_.jmp(noted);
+    e_.L(upper);
+    e_.mov(e_.r10, run(lane, kHalfLanes));
+    e_.or_(e_.r10, e_.r9);
+    e_.call(e_.routine(&part_routine<true, false>));
+    e_.L(noted);
+    e_.jc(*out_, kNear);
+  }
+  /// Turns a distance from the allocation in rdx into the address of its row.
+  void place_row() const {
+    static_assert(kRowBytes == 1 << 7 && sizeof(RaceRow) == 1 << 5);
+    e_.shr(e_.rdx, 7);
+    e_.shl(e_.rdx, 5);
+    e_.add(e_.rdx, e_.rax);
   }
   void begin_store() const {
     e_.mov(e_.r10, tag(offsetof(RowTags, pending)));
@@ -227,10 +275,7 @@ class GlobalRows {
     e_.mov(e_.esi, e_.edx);
     e_.shr(e_.esi, 2);
     e_.and_(e_.esi, static_cast<int>(kRowWords - 1));
-    e_.shr(e_.rdx, 7);
-    e_.shl(e_.rdx, 5);
-    static_assert(kRowBytes == 1 << 7 && sizeof(RaceRow) == 1 << 5);
-    e_.add(e_.rdx, e_.rax);
+    place_row();
     for (uint32_t i = 0; i <= words_; ++i) {
       const bool first = i == 0, last = i == words_;
       e_.mov(e_.r10, run(0, first || last ? 0 : kRowWords - 1));
@@ -285,6 +330,11 @@ void prepare_rows(Emitter& e) {
     e.call(e.rax);
     e.jmp(*ready, kNear);
   });
+}
+
+void note_global_halves(Emitter& e, const Step& step, const Access& access,
+                        const CheckedBounds& bounds, const Xbyak::Label& out) {
+  GlobalRows(e, step, access, bounds, out).note_halves();
 }
 
 void end_row(Emitter& e, const Access& access) {
