@@ -297,7 +297,7 @@ void add_accesses(Operations& all, Accesses accesses) {
       }
       how.is_shared = true;
       how.race = races;
-      const bool by_handlers = races && all.target() == Target::Avx2;
+      const bool by_handlers = races && is_store && all.target() == Target::Avx2;
       if (!(small && (init || races)) && !by_handlers) {
         all.add_whole(family + "shared." + type, access(all.target(), how));
       }

@@ -269,6 +269,7 @@ void others(Emitter& e, const Step& step, const Access& access, const CheckedBou
   }
   e.cmp(on_stack(e, bounds, kShapeAt), static_cast<int>(kSame));
   e.jnz(not_same, kNear);
+  note_same(e, step, access, bounds, out);
   check_same(e, access, bounds, static_cast<int>(step.access().offset), out);
   mover.same();
   e.jmp(done, kNear);
@@ -281,7 +282,7 @@ void others(Emitter& e, const Step& step, const Access& access, const CheckedBou
     e.jmp(done, kNear);
     e.L(anywhere);
   }
-  const bool checked = access.is_shared && access.init;
+  const bool checked = access.is_shared && (access.init || access.race);
   if (checked || access.element < sizeof(uint32_t) || step.access().count != 1) {
     e.jmp(out, kNear);
   } else {
@@ -305,7 +306,7 @@ Emit through_frame(const Access& access) {
     const auto offset = static_cast<int>(step.access().offset);
     e.cmp(on_stack(e, bounds, kShapeAt), static_cast<int>(kRow));
     e.jnz(*elsewhere, kNear);
-    if (access.notes_rows()) note_row(e, step, access, bounds, *out);
+    note_row(e, step, access, bounds, *out);
     check_row(e, access, bounds, offset, *out);
     FrameMover(e, step, access, bounds).rows(access.is_shared);
     end_row(e, access);
