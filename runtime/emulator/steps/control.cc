@@ -269,7 +269,11 @@ void check_barrier(Warp& warp, const Step& step) {
                   .message = std::move(message),
                   .lane = lane});
   };
-  for (uint32_t left = warp.masks.running; left != 0; left &= left - 1) {
+  uint32_t differ = 0;
+  for (uint32_t lane = 0; lane < kLanes; ++lane) {
+    differ |= (ids[lane] ^ id) | (counts[lane] ^ count);
+  }
+  for (uint32_t left = differ == 0 ? 0 : warp.masks.running; left != 0; left &= left - 1) {
     const uint32_t lane = first_lane(left);
     if (ids[lane] != id) {
       return wrong(lane, fmt::format("threads of one warp name different barriers, {} and {}", id,
