@@ -14,9 +14,9 @@ using ptx::Instruction;
 using ptx::Operand;
 using ptx::Type;
 
-std::optional<Shape> shape_of(const Form& form) {
+std::optional<MatrixShape> shape_of(const Form& form) {
   for (const std::string& modifier : form.rest) {
-    Shape shape;
+    MatrixShape shape;
     const char* at = modifier.data();
     const char* end = at + modifier.size();
     bool good = true;
@@ -60,7 +60,6 @@ namespace {
 bool is_integer(Type type) {
   return type == Type::S8 || type == Type::U8 || type == Type::S4 || type == Type::U4;
 }
-bool is_fp8(Type type) { return type == Type::E4M3 || type == Type::E5M2; }
 
 /// Returns whether the types, in the order D, A, B, C, are supported.
 bool known_types(const std::vector<Type>& types) {
@@ -97,7 +96,7 @@ bool emit_product(Decoder& d, const Instruction& in, const std::vector<Type>& ty
   return true;
 }
 
-TensorStep product_of(const Shape& shape, bool opaque) {
+TensorStep product_of(const MatrixShape& shape, bool opaque) {
   TensorStep matrices;
   matrices.kind = opaque ? TensorKind::Wmma : TensorKind::Mma;
   matrices.a = {TensorRole::A, Type::None, shape.m, shape.k, opaque, false, {}};
@@ -127,7 +126,7 @@ bool decode_quads(Decoder& d, const Instruction& in, const Form& form) {
 
 namespace {
 /// Decodes mma.sp d, a, b, c, metadata, selector.
-bool decode_sparse(Decoder& d, const Instruction& in, const Form& form, const Shape& shape) {
+bool decode_sparse(Decoder& d, const Instruction& in, const Form& form, const MatrixShape& shape) {
   if (in.operands.size() != 6) return false;
   TensorStep matrices = product_of(shape, false);
   matrices.saturate = form.has(ptx::Modifier::Satfinite);
@@ -170,7 +169,8 @@ bool decode_mma(Decoder& d, const Instruction& in, const Form& form) {
 
 namespace {
 /// Decodes wmma.mma. With f16 factors only the types of D and C are given.
-bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form, const Shape& shape) {
+bool decode_wmma_product(Decoder& d, const Instruction& in, const Form& form,
+                         const MatrixShape& shape) {
   if (in.operands.size() != 4) return false;
   std::vector<Type> types = form.types;
   if (types.size() == 2) types = {types[0], Type::F16, Type::F16, types[1]};

@@ -11,8 +11,6 @@ namespace {
 
 constexpr uint32_t kWarpRows = 16, kGroupRows = 64;
 
-bool is_fp8(Type type) { return type == Type::E4M3 || type == Type::E5M2; }
-
 bool known_types(Type d, Type a, Type b, uint32_t depth) {
   const bool bytes = (a == Type::S8 || a == Type::U8) && (b == Type::S8 || b == Type::U8);
   if (d == Type::S32) return bytes && depth == 32;
