@@ -41,13 +41,7 @@ Reply handle(const ExplainRequest& request, Call& call) {
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   if (op == nullptr) return op_not_found(call, (*project)->config(), failure->op_name);
-  if (op->mode != ExecutionMode::Kernel || !failure->repro_info ||
-      !failure->repro_info->base_seed) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("the failure {} of '{}' was submitted by a client; the daemon "
-                                  "has no kernel to explain it with",
-                                  failure->seed, failure->op_name)};
-  }
+  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "explain it");
   return explain(request, *failure, *op, **project, call);
 }
 

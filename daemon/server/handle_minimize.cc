@@ -260,13 +260,7 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
     return minimize_script_case({(*project)->config(), *op, *failure, *inputs}, request, call,
                                 control);
   }
-  if (op->mode != ExecutionMode::Kernel || !failure->repro_info ||
-      !failure->repro_info->base_seed) {
-    return ErrorReply{WireErrorCode::InvalidRequest,
-                      fmt::format("the failure {} of '{}' was submitted by a client; the daemon "
-                                  "has no kernel to run smaller cases with",
-                                  failure->seed, failure->op_name)};
-  }
+  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "run smaller cases");
   const auto plan = plan_from(*op, *failure->repro_info);
   if (!plan) return error_reply(plan.error());
   Trials trials(*op, *plan, **project, call, control);

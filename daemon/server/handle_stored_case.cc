@@ -61,8 +61,7 @@ Reply reproduce(const ReproduceRequest& request, Call& call, JobControl& control
   if (!project) return config_error(project.error());
   (*project)->stop_when(control.cancel);
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
-  const bool generated = failure->repro_info && failure->repro_info->base_seed.has_value();
-  if (op != nullptr && generated && op->mode == ExecutionMode::Kernel) {
+  if (op != nullptr && has_kernel_case(*op, *failure)) {
     return rerun_kernel_case(*failure, *op, **project, request, call);
   }
   auto inputs = stored_inputs(*failure);

@@ -3,6 +3,9 @@
 
 #include <set>
 
+#include <fmt/core.h>
+
+#include "common/config/op_config.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/storage/store.h"
 
@@ -13,6 +16,17 @@ constexpr uint64_t kExactInDouble = uint64_t{1} << 53;
 constexpr size_t kFailuresSearched = 10'000;
 
 }  // namespace
+
+bool has_kernel_case(const OpConfig& op, const ValidationResult& failure) {
+  return op.mode == ExecutionMode::Kernel && failure.repro_info && failure.repro_info->base_seed;
+}
+
+ErrorReply no_kernel_case(const ValidationResult& failure, std::string_view purpose) {
+  return {WireErrorCode::InvalidRequest,
+          fmt::format("the failure {} of '{}' was submitted by a client; the daemon has no kernel "
+                      "to {} with",
+                      failure.seed, failure.op_name, purpose)};
+}
 
 Result<NamedTensors> stored_inputs(const ValidationResult& failure) {
   if (!failure.repro_info || !failure.repro_info->input_snapshot) return NamedTensors{};
