@@ -13,18 +13,17 @@ constexpr const char* kInputsAs = "inputs_as";
 constexpr const char* kOutputs = "outputs";
 constexpr const char* kOutput = "output";
 
-Error misfit(const std::string& why) { return error(ErrorCode::InvalidArgument, "{}", why); }
-
 Result<Shape> shape_of(const Json& json, const std::string& what) {
   Shape shape;
   for (const Json& size : json.is_array() ? json : Json::array({nullptr})) {
     if (!size.is_number_integer() || size.get<int64_t>() < 0) {
-      return misfit(fmt::format("{}: expected a list of sizes, got {}", what, json.dump()));
+      return error(ErrorCode::InvalidArgument, "{}: expected a list of sizes, got {}", what,
+                   json.dump());
     }
     shape.push_back(size.get<int64_t>());
   }
   const auto count = checked_element_count(shape);
-  if (!count) return misfit(what + ": " + count.error().message);
+  if (!count) return error(ErrorCode::InvalidArgument, "{}: {}", what, count.error().message);
   return shape;
 }
 
@@ -34,8 +33,8 @@ Result<TapeForm::Output> output_of(const Json& json, const std::string& what) {
     dtype = dtype_from_name(json["dtype"].get_ref<const std::string&>());
   }
   if (!dtype || !json.contains("shape")) {
-    return misfit(
-        fmt::format("{}: expected an object with shape and dtype, got {}", what, json.dump()));
+    return error(ErrorCode::InvalidArgument, "{}: expected an object with shape and dtype, got {}",
+                 what, json.dump());
   }
   return TapeForm::Output{GPUEMU_TRY(shape_of(json["shape"], what)), *dtype};
 }
@@ -46,18 +45,19 @@ Status take_inputs(Json& attrs, TapeForm& form) {
   const Json given = attrs[kInputsAs];
   attrs.erase(kInputsAs);
   if (!given.is_array() || given.size() != form.inputs.size()) {
-    return misfit(
-        fmt::format("attribute '{}': expected a list with a shape or null for each of {} "
-                    "inputs, got {}",
-                    kInputsAs, form.inputs.size(), given.dump()));
+    return error(ErrorCode::InvalidArgument,
+                 "attribute '{}': expected a list with a shape or null for each of {} "
+                 "inputs, got {}",
+                 kInputsAs, form.inputs.size(), given.dump());
   }
   for (size_t i = 0; i < given.size(); ++i) {
     if (given[i].is_null()) continue;
     const std::string what = fmt::format("attribute '{}', input {}", kInputsAs, i);
     const Shape shape = GPUEMU_TRY(shape_of(given[i], what));
     if (element_count(shape) != element_count(form.inputs[i])) {
-      return misfit(fmt::format("{}: {} has other elements than the tensor, which is {}", what,
-                                to_string(shape), to_string(form.inputs[i])));
+      return error(ErrorCode::InvalidArgument,
+                   "{}: {} has other elements than the tensor, which is {}", what, to_string(shape),
+                   to_string(form.inputs[i]));
     }
     form.inputs[i] = shape;
   }
@@ -77,11 +77,11 @@ Status take_outputs(Json& attrs, const tape::Entry& entry, const OpKind& op, Tap
   attrs.erase(kOutput);
   const bool is_whole = all.is_array() && all.size() == count && which.is_number_unsigned();
   if (!is_whole || which.get<uint64_t>() >= count) {
-    return misfit(
-        fmt::format("{} makes {} tensors, an entry of a tape makes one: expected the "
-                    "attributes '{}', a list of them with shape and dtype, and '{}', the "
-                    "number of the entry's from 0 to {}",
-                    op.name, count, kOutputs, kOutput, count - 1));
+    return error(ErrorCode::InvalidArgument,
+                 "{} makes {} tensors, an entry of a tape makes one: expected the "
+                 "attributes '{}', a list of them with shape and dtype, and '{}', the "
+                 "number of the entry's from 0 to {}",
+                 op.name, count, kOutputs, kOutput, count - 1);
   }
   for (const Json& one : all) {
     const std::string what = fmt::format("attribute '{}', {}", kOutputs, form.outputs.size());
@@ -90,9 +90,9 @@ Status take_outputs(Json& attrs, const tape::Entry& entry, const OpKind& op, Tap
   form.output = which.get<size_t>();
   const TapeForm::Output& own = form.outputs[form.output];
   if (own.shape == entry.shape && own.dtype == entry.dtype) return ok_status();
-  return misfit(fmt::format("attribute '{}', {}: {} {} is not the entry's {} {}", kOutputs,
-                            form.output, name_of(own.dtype), to_string(own.shape),
-                            name_of(entry.dtype), to_string(entry.shape)));
+  return error(ErrorCode::InvalidArgument, "attribute '{}', {}: {} {} is not the entry's {} {}",
+               kOutputs, form.output, name_of(own.dtype), to_string(own.shape),
+               name_of(entry.dtype), to_string(entry.shape));
 }
 
 }  // namespace

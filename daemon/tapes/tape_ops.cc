@@ -27,8 +27,6 @@ constexpr uint64_t kPretendedDistance = uint64_t{1} << 44;
 constexpr const char* kSeed = "seed";
 constexpr const char* kData = "data";
 
-Error wrong(const std::string& why) { return error(ErrorCode::InvalidArgument, "{}", why); }
-
 template <typename T>
 void append(T value, std::vector<std::byte>& to) {
   std::array<std::byte, sizeof value> bytes;
@@ -46,8 +44,8 @@ Status append_whole(const AttributeField& field, const Json& value, std::vector<
     fits = std::in_range<T>(value.get<int64_t>());
   }
   if (!fits) {
-    return wrong(fmt::format("attribute '{}': expected an integer of {}, got {}", field.name,
-                             name_of(field.type), value.dump()));
+    return error(ErrorCode::InvalidArgument, "attribute '{}': expected an integer of {}, got {}",
+                 field.name, name_of(field.type), value.dump());
   }
   append(is_switch ? static_cast<T>(value.get<bool>()) : value.get<T>(), to);
   return ok_status();
@@ -56,8 +54,8 @@ Status append_whole(const AttributeField& field, const Json& value, std::vector<
 template <typename T>
 Status append_number(const AttributeField& field, const Json& value, std::vector<std::byte>& to) {
   if (!value.is_number()) {
-    return wrong(
-        fmt::format("attribute '{}': expected a number, got {}", field.name, value.dump()));
+    return error(ErrorCode::InvalidArgument, "attribute '{}': expected a number, got {}",
+                 field.name, value.dump());
   }
   append(static_cast<T>(value.get<double>()), to);
   return ok_status();
@@ -100,14 +98,16 @@ Status check_leaf_attributes(const tape::Entry& entry, const Json& attrs) {
   const char* const known = is_tensor ? kData : entry.op == tape::kRandn ? kSeed : "";
   for (const auto& [name, value] : attrs.items()) {
     if (name == known) continue;
-    return wrong(fmt::format("{} has no attribute '{}'; there are: {}", entry.op, name,
-                             *known == '\0' ? "none" : known));
+    return error(ErrorCode::InvalidArgument, "{} has no attribute '{}'; there are: {}", entry.op,
+                 name, *known == '\0' ? "none" : known);
   }
   if (is_tensor && !(attrs.contains(kData) && attrs[kData].is_string())) {
-    return wrong("attribute 'data' is missing, expected the elements as base64");
+    return error(ErrorCode::InvalidArgument,
+                 "attribute 'data' is missing, expected the elements as base64");
   }
   if (attrs.contains(kSeed) && !attrs[kSeed].is_number_unsigned()) {
-    return wrong("attribute 'seed': expected a whole number from 0, got " + attrs[kSeed].dump());
+    return error(ErrorCode::InvalidArgument,
+                 "attribute 'seed': expected a whole number from 0, got {}", attrs[kSeed].dump());
   }
   return ok_status();
 }
@@ -122,20 +122,22 @@ uint64_t bytes_of(const tape::Entry& entry) { return bytes_of(entry.shape, entry
 
 Status check_leaf(const tape::Entry& entry) {
   if (!entry.inputs.empty()) {
-    return wrong(fmt::format("{} has no inputs, got {}", entry.op, entry.inputs.size()));
+    return error(ErrorCode::InvalidArgument, "{} has no inputs, got {}", entry.op,
+                 entry.inputs.size());
   }
   const Json attrs = Json::parse(entry.attrs);
   GPUEMU_TRY(check_leaf_attributes(entry, attrs));
   if (entry.op == tape::kRandn && !is_float(entry.dtype)) {
-    return wrong(fmt::format("randn makes floats, got the dtype {}", name_of(entry.dtype)));
+    return error(ErrorCode::InvalidArgument, "randn makes floats, got the dtype {}",
+                 name_of(entry.dtype));
   }
   if (entry.op != tape::kTensor) return ok_status();
   const auto data = decode_base64(attrs[kData].get_ref<const std::string&>());
-  if (!data) return wrong("attribute 'data': " + data.error().message);
+  if (!data) return error(ErrorCode::InvalidArgument, "attribute 'data': {}", data.error().message);
   if (data->size() == bytes_of(entry)) return ok_status();
-  return wrong(fmt::format("attribute 'data' has {} bytes, the shape {} of {} takes {}",
-                           data->size(), to_string(entry.shape), name_of(entry.dtype),
-                           bytes_of(entry)));
+  return error(ErrorCode::InvalidArgument,
+               "attribute 'data' has {} bytes, the shape {} of {} takes {}", data->size(),
+               to_string(entry.shape), name_of(entry.dtype), bytes_of(entry));
 }
 
 /// The tensors of an entry as a call sees them, at addresses that nobody looks at.
@@ -176,12 +178,14 @@ Result<PackedAttributes> pack_attributes(const AttributeSchema& schema, const st
     const bool is_known = std::ranges::any_of(
         schema.fields, [&](const AttributeField& field) { return field.name == name; });
     if (is_known) continue;
-    return wrong(fmt::format("no attribute '{}'; there are: {}", name, names_of(schema)));
+    return error(ErrorCode::InvalidArgument, "no attribute '{}'; there are: {}", name,
+                 names_of(schema));
   }
   PackedAttributes packed{.schema_id = schema.id(), .bytes = {}};
   for (const AttributeField& field : schema.fields) {
     if (!given.contains(field.name) && !field.fallback) {
-      return wrong(fmt::format("attribute '{}' is missing: {}", field.name, field.meaning));
+      return error(ErrorCode::InvalidArgument, "attribute '{}' is missing: {}", field.name,
+                   field.meaning);
     }
     GPUEMU_TRY(append_value(
         field, given.contains(field.name) ? given[field.name] : fallback_of(field), packed.bytes));
@@ -196,10 +200,10 @@ Status TapeOps::check(const tape::Entry& entry, std::span<const tape::Known* con
   if (entry.is_tape_leaf()) return check_leaf(entry);
   const auto found = registry_.find(entry.op);
   if (!found) {
-    return wrong(
-        fmt::format("gpuemu has no op '{}'; `gpuemu kernels` lists the ops, and a tape "
-                    "also has randn, ones, tensor, fetch and drop",
-                    entry.op));
+    return error(ErrorCode::InvalidArgument,
+                 "gpuemu has no op '{}'; `gpuemu kernels` lists the ops, and a tape "
+                 "also has randn, ones, tensor, fetch and drop",
+                 entry.op);
   }
   const OpKind& op = **found;
   std::vector<Shape> shapes;
@@ -216,14 +220,16 @@ Status TapeOps::check(const tape::Entry& entry, std::span<const tape::Known* con
     tensors.add(output.shape, output.dtype);
   }
   tensors.finish();
-  if (is_huge) return wrong("a tensor has 2^44 bytes or more; no device holds it");
+  if (is_huge) {
+    return error(ErrorCode::InvalidArgument, "a tensor has 2^44 bytes or more; no device holds it");
+  }
   const PackedAttributes attributes = GPUEMU_TRY(pack_attributes(op.schema, form.attrs));
   const std::span views(tensors.views);
   const OpCase c{op, views.first(inputs.size()), views.subspan(inputs.size()),
                  Attributes(op.schema, attributes.bytes), device_};
   const TypeBinding types = GPUEMU_TRY(check_case(c));
   const std::string refused = refusal_of_all(c, types);
-  return refused.empty() ? ok_status() : Status(wrong(refused));
+  return refused.empty() ? ok_status() : Status(error(ErrorCode::InvalidArgument, "{}", refused));
 }
 
 Result<std::vector<std::byte>> leaf_values(const tape::Entry& entry, uint64_t seed) {
