@@ -1,16 +1,13 @@
 #include "runtime/device/fault.h"
 
 namespace gpuemu {
-namespace {
 
-std::string index_text(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
-
-}  // namespace
+std::string extent_text(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
 
 std::string geometry_of(const LaunchShape& shape) {
   std::string out =
-      fmt::format("grid {}, block {}", index_text(shape.grid), index_text(shape.block));
-  if (shape.cluster.x != 0) out += fmt::format(", cluster {}", index_text(shape.cluster));
+      fmt::format("grid {}, block {}", extent_text(shape.grid), extent_text(shape.block));
+  if (shape.cluster.x != 0) out += fmt::format(", cluster {}", extent_text(shape.cluster));
   if (shape.dynamic_shared_bytes != 0) {
     out += fmt::format(", {} bytes of dynamic shared memory", shape.dynamic_shared_bytes);
   }

@@ -6,6 +6,7 @@
 
 #include "common/base/limits.h"
 #include "common/base/text.h"
+#include "runtime/device/fault.h"
 
 namespace gpuemu {
 namespace {
@@ -14,8 +15,6 @@ namespace {
 constexpr size_t kEntriesListedMax = 16;
 /// The same on every architecture since Kepler.
 constexpr uint32_t kWarpLanes = 32, kRegisterUnit = 8, kRegistersPerThreadMax = 255;
-
-std::string text_of(const Dim3& dim) { return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z); }
 
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> row(b.size() + 1);
@@ -57,14 +56,14 @@ Status check_block(const EntryInfo& entry, const Dim3& block) {
         ErrorCode::InvalidArgument,
         "block {} of entry '{}' is not allowed: each of x, y, z must be at least 1, z at most "
         "{} and the product at most {}",
-        text_of(block), entry.name, kBlockZMax, kThreadsPerBlockMax);
+        extent_text(block), entry.name, kBlockZMax, kThreadsPerBlockMax);
   }
   const auto& required = entry.required_block;
   if (required[0] != 0) {
     const Dim3 wanted{required[0], std::max(required[1], 1U), std::max(required[2], 1U)};
     if (block != wanted) {
       return error(ErrorCode::InvalidArgument, "block {} of entry '{}': .reqntid demands {}",
-                   text_of(block), entry.name, text_of(wanted));
+                   extent_text(block), entry.name, extent_text(wanted));
     }
   }
   const auto& most = entry.max_block;
@@ -74,7 +73,7 @@ Status check_block(const EntryInfo& entry, const Dim3& block) {
     if (threads > threads_max) {
       return error(ErrorCode::InvalidArgument,
                    "block {} of entry '{}' has {} threads: .maxntid (__launch_bounds__) allows {}",
-                   text_of(block), entry.name, threads, threads_max);
+                   extent_text(block), entry.name, threads, threads_max);
     }
   }
   return {};
@@ -87,7 +86,7 @@ Status check_grid(const EntryInfo& entry, const Dim3& grid) {
         ErrorCode::InvalidArgument,
         "grid {} of entry '{}' is not allowed: each of x, y, z must be at least 1, x at most {}, "
         "y and z at most {}",
-        text_of(grid), entry.name, kGridXMax, kGridYzMax);
+        extent_text(grid), entry.name, kGridXMax, kGridYzMax);
   }
   return {};
 }
@@ -119,7 +118,7 @@ Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config) {
     if (config.cluster.x != 0 && config.cluster != size) {
       return error(ErrorCode::InvalidArgument,
                    "cluster {} of entry '{}': __cluster_dims__ (.reqnctapercluster) demands {}",
-                   text_of(config.cluster), entry.name, text_of(size));
+                   extent_text(config.cluster), entry.name, extent_text(size));
     }
   } else if (size == Dim3{0, 0, 0}) {
     if (entry.needs_cluster) {
@@ -136,14 +135,14 @@ Result<Dim3> cluster_of(const EntryInfo& entry, const LaunchShape& config) {
     return error(ErrorCode::InvalidArgument,
                  "cluster {} of entry '{}' is not allowed: each of x, y, z must be at least 1 and "
                  "the product at most {}, which every device with {} can run",
-                 text_of(size), entry.name, most,
+                 extent_text(size), entry.name, most,
                  config.allows_large_clusters ? "large clusters" : "clusters");
   }
   const Dim3& grid = config.grid;
   if (grid.x % size.x != 0 || grid.y % size.y != 0 || grid.z % size.z != 0) {
     return error(ErrorCode::InvalidArgument,
                  "grid {} of entry '{}' is not a multiple of its cluster of {} blocks",
-                 text_of(grid), entry.name, text_of(size));
+                 extent_text(grid), entry.name, extent_text(size));
   }
   return size;
 }
