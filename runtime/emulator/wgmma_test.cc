@@ -1,4 +1,5 @@
-// wgmma with both operands in shared memory: every swizzle, both orders of a matrix.
+// wgmma with both operands in shared memory: every swizzle, both orders of a matrix. Metadata of a
+// sparse one; tests/conformance compares its products.
 #include <array>
 #include <bit>
 
@@ -125,6 +126,43 @@ TEST(Wgmma, RefusesAShapeThatDoesNotExist) {
   const LaunchReport report = kernel.run(false);
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction");
+}
+/// A sparse product with A in registers, of zeros: its metadata are the parameter in every lane of
+/// warp 2, and valid elsewhere.
+LaunchReport sparse_report(const std::string& selector, uint32_t metadata) {
+  TestKernel kernel(
+      ".version 8.2\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 pe) {\n"
+      ".shared .align 1024 .b8 tile[512];\n"
+      ".reg .f32 %d<4>; .reg .b64 %b; .reg .b32 %a, %e, %t; .reg .pred %p;\n"
+      "mov.u32 %t, %tid.x; mul.lo.u32 %a, %t, 4; mov.u32 %e, tile; add.u32 %a, %a, %e;\n"
+      "mov.b32 %e, 0; st.shared.b32 [%a], %e; mov.b32 %a, 0; shr.u32 %t, %t, 5;\n"
+      "setp.eq.u32 %p, %t, 2; mov.b32 %e, 0x44444444; @%p ld.param.u32 %e, [pe];\n"
+      "mov.u32 %t, tile; shr.u32 %t, %t, 4; cvt.u64.u32 %b, %t; or.b64 %b, %b, 0x2000080000;\n"
+      "fence.proxy.async; bar.sync 0; setp.ne.u32 %p, 0, 0; wgmma.fence.sync.aligned;\n"
+      "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%d0,%d1,%d2,%d3}, "
+      "{%a,%a,%a,%a}, %b, %e, " +
+          selector + ", %p, 1, 1, 0; ret; }\n",
+      90);
+  kernel.config().block = {128, 1, 1};
+  return kernel.arg(metadata).run(false);
+}
+TEST(Wgmma, FindsMetadataThatAreNotValidInTheRowsOfTheirWarp) {
+  EXPECT_TRUE(sparse_report("1", 0xe4b1e4b1).findings.empty());
+  const LaunchReport report = sparse_report("0", 0x44444f44);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(name_of(report.findings[0].kind), "invalid_metadata");
+  EXPECT_TRUE(report.findings[0].message.starts_with(
+      "needs valid metadata: 0b1111 of row 32, columns 8 to 11 of A, has to have two different "
+      "positions"))
+      << report.findings[0].message;
+}
+TEST(Wgmma, NeedsASelectorThatTheShapeHas) {
+  const LaunchReport report = sparse_report("2", 0x44444444);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(name_of(report.findings[0].kind), "unsupported_instruction");
+  EXPECT_NE(report.findings[0].message.find("selector has to be a constant below 2"),
+            std::string::npos)
+      << report.findings[0].message;
 }
 TEST(Wgmma, ReportsADescriptorOutsideSharedMemory) {
   TestKernel kernel(

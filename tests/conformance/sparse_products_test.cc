@@ -1,23 +1,23 @@
 // Compares mma.sp with sums over the positions that the metadata name, as the PTX ISA lays out A,
 // B, C and the metadata. Elements are small integers, whose sums every device computes exactly.
-#include <cmath>
-#include <map>
-
 #include "tests/conformance/chip_inputs.h"
 #include "tests/conformance/fixture.h"
+#include "tests/conformance/sparse_inputs.h"
 
 namespace gpuemu {
 namespace {
 
-constexpr uint32_t kRows = 16, kColumns = 8, kWarpLanes = 32, kTiles = 4;
+using sparse::drawn_positions;
+using sparse::Form;
+using sparse::kRows;
+using sparse::kWarpLanes;
+using sparse::metadata_of;
+using sparse::Shape;
+using sparse::shape_of;
+using sparse::value_of;
 
-/// A form of mma.sp: its depth, the types of D, A, B and C, and how many selectors it has.
-struct Form {
-  uint32_t k;
-  const char *d, *a, *b, *c;
-  uint32_t selectors;
-  bool saturates = false;
-};
+constexpr uint32_t kColumns = 8, kTiles = 4;
+
 constexpr Form kForms[] = {
     {16, "f32", "f16", "f16", "f32", 4},   {32, "f32", "f16", "f16", "f32", 2},
     {16, "f16", "f16", "f16", "f16", 4},   {32, "f16", "f16", "f16", "f16", 2},
@@ -35,28 +35,6 @@ std::string instruction_of(const Form& form, bool ordered) {
   return std::string(ordered ? "mma.sp::ordered_metadata" : "mma.sp") + ".sync.aligned.m16n8k" +
          std::to_string(form.k) + ".row.col." + (form.saturates ? "satfinite." : "") + form.d +
          "." + form.a + "." + form.b + "." + form.c;
-}
-
-/// Returns the number that the bits stand for.
-double value_of(const std::string& type, uint64_t bits) {
-  struct Layout {
-    int exponent, fraction;
-  };
-  static const std::map<std::string, Layout> kFloats = {{"f16", {5, 10}},  {"bf16", {8, 7}},
-                                                        {"tf32", {8, 23}}, {"f32", {8, 23}},
-                                                        {"e4m3", {4, 3}},  {"e5m2", {5, 2}}};
-  const uint32_t width = chip::bits_of(type);
-  const auto found = kFloats.find(type);
-  if (found == kFloats.end()) {
-    const bool negative = type[0] == 's' && (bits >> (width - 1) & 1) != 0;
-    return static_cast<double>(static_cast<int64_t>(bits) - (negative ? int64_t{1} << width : 0));
-  }
-  const auto [exponent, fraction] = found->second;
-  const auto stored = static_cast<int>(bits >> fraction & ((uint64_t{1} << exponent) - 1));
-  const auto part = static_cast<double>(bits & ((uint64_t{1} << fraction) - 1));
-  const double size = std::ldexp((stored == 0 ? 0 : std::ldexp(1, fraction)) + part,
-                                 std::max(stored, 1) - ((1 << (exponent - 1)) - 1) - fraction);
-  return (bits >> (width - 1) & 1) != 0 ? -size : size;
 }
 
 /// The registers of 32 bits that each lane of a warp holds of an operand.
@@ -86,59 +64,6 @@ Registers drawn(const char* type, uint32_t elements, uint64_t stream) {
   return out;
 }
 
-/// One bit pattern of metadata for each chunk of A: two positions of two bits.
-std::vector<uint32_t> drawn_positions(const Form& form, bool ordered, uint64_t stream) {
-  static constexpr uint32_t kAscending[] = {0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110},
-                            kDescending[] = {0b0001, 0b0010, 0b0011, 0b0110, 0b0111, 0b1011};
-  const bool halves = std::string(form.a) == "tf32";
-  std::vector<uint32_t> out;
-  for (uint32_t i = 0; i < kRows * form.k; ++i) {
-    const uint64_t r = chip::mix(stream << 32 | i);
-    const bool descends = !ordered && !halves && (r >> 20 & 1) != 0;
-    out.push_back(halves ? ((r & 1) != 0 ? 0b0100 : 0b1110)
-                         : (descends ? kDescending : kAscending)[r % 6]);
-  }
-  return out;
-}
-
-/// What the PTX ISA says about a form, by the width of an element of A.
-struct Shape {
-  uint32_t chunk;   ///< Elements of a row that share two positions.
-  uint32_t kept;    ///< How many of them are stored.
-  uint32_t chunks;  ///< Per row.
-  bool of_one_row;  ///< The metadata of a lane are of one row, else of two rows 8 apart.
-};
-Shape shape_of(const Form& form) {
-  const uint32_t bits = chip::bits_of(form.a);
-  const uint32_t chunk = bits == 32 ? 2 : bits == 4 ? 8 : 4;
-  return {chunk, chunk / 2, form.k / chunk, bits <= 8};
-}
-
-/// Returns the lane of a group of four and the first bit that hold the positions of a chunk, as the
-/// figures of the ISA show it for selector 0.
-std::pair<uint32_t, uint32_t> place_of(const Shape& shape, uint32_t row, uint32_t chunk) {
-  if (shape.of_one_row) return {row / 8 + chunk / 8 * 2, chunk % 8 * 4};
-  return {chunk / 4, row / 8 * 16 + chunk % 4 * 4};
-}
-
-std::vector<uint32_t> metadata_of(const Form& form, const std::vector<uint32_t>& positions,
-                                  uint32_t selector) {
-  const Shape shape = shape_of(form);
-  // Lanes that are not selected hold metadata of nothing.
-  std::vector<uint32_t> out(kWarpLanes, 0xe4e4e4e4);
-  const uint32_t lanes = 4 / form.selectors;
-  for (uint32_t lane = 0; lane < kWarpLanes; ++lane) {
-    if (lane % 4 / lanes == selector) out[lane] = 0;
-  }
-  for (uint32_t row = 0; row < kRows; ++row) {
-    for (uint32_t chunk = 0; chunk < shape.chunks; ++chunk) {
-      const auto [lane, bit] = place_of(shape, row, chunk);
-      out[row % 8 * 4 + selector * lanes + lane] |= positions[row * shape.chunks + chunk] << bit;
-    }
-  }
-  return out;
-}
-
 /// Returns A with its zeros, row after row.
 std::vector<double> expanded(const Form& form, const Registers& a,
                              const std::vector<uint32_t>& positions) {
@@ -154,9 +79,7 @@ std::vector<double> expanded(const Form& form, const Registers& a,
       const uint32_t chunk = first / shape.chunk + within / shape.kept;
       const uint32_t both = positions[row * shape.chunks + chunk];
       const uint32_t in_chunk = within % shape.kept;
-      const uint32_t at = shape.kept == 1   ? (both & 3) / 2
-                          : shape.kept == 2 ? both >> in_chunk * 2 & 3
-                                            : (both >> in_chunk / 2 * 2 & 3) * 2 + in_chunk % 2;
+      const uint32_t at = sparse::place_in_chunk(shape, both, in_chunk);
       out[row * form.k + chunk * shape.chunk + at] = a.element(lane, i);
     }
   }

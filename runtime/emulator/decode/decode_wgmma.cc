@@ -1,6 +1,9 @@
 // Decodes wgmma, the asynchronous product of a warp group. It is executed immediately.
+#include <fmt/format.h>
+
 #include "runtime/emulator/decode/decoders.h"
 #include "runtime/emulator/decode/matrices.h"
+#include "runtime/emulator/matrices/sparse_product.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -11,6 +14,7 @@ namespace {
 
 constexpr uint32_t kWarpRows = 16, kGroupRows = 64;
 
+/// `depth` is that of A as it is given: of a sparse one half of K.
 bool known_types(Type d, Type a, Type b, uint32_t depth) {
   const bool bytes = (a == Type::S8 || a == Type::U8) && (b == Type::S8 || b == Type::U8);
   if (d == Type::S32) return bytes && depth == 32;
@@ -24,16 +28,16 @@ bool known_types(Type d, Type a, Type b, uint32_t depth) {
 /// Reads the immediates after the operands: the signs of A and B, then which of the matrices in
 /// shared memory are transposed. Returns false if they do not have this form.
 bool take_immediates(const Instruction& in, TensorStep& matrices) {
-  constexpr size_t kFirst = 4;
+  const size_t first = matrices.sparsity ? 6 : 4;
   const bool a_in_registers = !matrices.a.registers.empty();
   const bool two_bytes = matrices.a.type == Type::F16 || matrices.a.type == Type::BF16;
   const size_t signs = matrices.d.type == Type::S32 ? 0 : 2;
   const size_t transposes = two_bytes ? (a_in_registers ? 1 : 2) : 0;
-  if (in.operands.size() != kFirst + signs + transposes) return false;
-  for (size_t i = kFirst; i < in.operands.size(); ++i) {
+  if (in.operands.size() != first + signs + transposes) return false;
+  for (size_t i = first; i < in.operands.size(); ++i) {
     if (in.operands[i].kind != Operand::Kind::Integer) return false;
     const auto value = static_cast<int64_t>(in.operands[i].bits);
-    if (i < kFirst + signs) {
+    if (i < first + signs) {
       if (value != 1 && value != -1) return false;
       matrices.negate = matrices.negate != (value == -1);
     } else {
@@ -45,17 +49,36 @@ bool take_immediates(const Instruction& in, TensorStep& matrices) {
   return true;
 }
 
+/// Takes the metadata of a sparse A and the selector of the lanes that hold them.
+bool take_sparsity(Decoder& d, const Instruction& in, TensorStep& matrices) {
+  const uint32_t selectors = steps::sparsity_selectors(matrices.a);
+  const Operand& selector = in.operands[4];
+  if (selector.kind != Operand::Kind::Integer || selector.bits >= selectors) {
+    return d.refuse(
+        selectors == 1
+            ? "its sparsity selector has to be 0"
+            : fmt::format("its sparsity selector has to be a constant below {}", selectors));
+  }
+  matrices.sparsity = Sparsity{
+      .metadata = d.source(in.operands[3], RegisterClass::Narrow, Type::B32),
+      .selector = static_cast<uint32_t>(selector.bits),
+  };
+  return true;
+}
+
 bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
   const auto shape = shape_of(form);
+  const bool sparse = form.has(ptx::Modifier::Sp);
   if (!shape || shape->m != kGroupRows || shape->n % 8 != 0 || shape->n == 0 ||
-      in.operands.size() < 4 || form.types.size() != 3 || form.has(ptx::Modifier::Sp)) {
+      in.operands.size() < (sparse ? 6 : 4) || form.types.size() != 3) {
     return false;
   }
   const Type result = form.types[0];
-  if (!known_types(result, form.types[1], form.types[2], shape->k)) return false;
+  const uint32_t given = sparse ? shape->k / 2 : shape->k;
+  if (!known_types(result, form.types[1], form.types[2], given)) return false;
   TensorStep matrices;
   matrices.kind = TensorKind::Wgmma;
-  matrices.a = {TensorRole::A, form.types[1], kWarpRows, shape->k, false, false, {}};
+  matrices.a = {TensorRole::A, form.types[1], kWarpRows, given, false, false, {}};
   matrices.b = {TensorRole::B, form.types[2], shape->k, shape->n, false, false, {}};
   matrices.d = {TensorRole::C, result, kWarpRows, shape->n, false, false, {}};
   matrices.saturate = form.has(ptx::Modifier::Satfinite);
@@ -66,7 +89,8 @@ bool decode_product(Decoder& d, const Instruction& in, const Form& form) {
     a = d.source(in.operands[1], RegisterClass::Wide, Type::B64);
   }
   const uint32_t b = d.source(in.operands[2], RegisterClass::Wide, Type::B64);
-  const uint32_t keep = d.source(in.operands[3], RegisterClass::Pred, Type::Pred);
+  if (sparse && !take_sparsity(d, in, matrices)) return false;
+  const uint32_t keep = d.source(in.operands[sparse ? 5 : 3], RegisterClass::Pred, Type::Pred);
   if (!take_immediates(in, matrices) || !take_registers(d, matrices.d, in.operands[0], true)) {
     return false;
   }

@@ -18,6 +18,7 @@ constexpr uint32_t kGroup = 4;       // Lanes that share two rows.
 constexpr uint32_t kRowsApart = 8;   // Between these two rows.
 constexpr uint32_t kChunkBits = 4;   // Two positions of two bits.
 constexpr uint32_t kWordChunks = 8;  // Chunks in the metadata of a lane.
+constexpr uint32_t kGroupWarps = 4;  // Warps of wgmma, each with rows of its own.
 
 /// A row of A consists of chunks of four parts, of which two are kept: parts of two elements of 4
 /// bits or one of 8 or 16. Of tf32 a part is half an element, so that both positions are of one.
@@ -74,6 +75,8 @@ const char* mistake_in(Type type, uint32_t positions, bool ordered) {
 
 void check_metadata(Warp& warp, const Step& step, const TensorStep& matrices) {
   const uint32_t* metadata = warp.u32(matrices.sparsity->metadata);
+  const uint32_t first_row =
+      matrices.kind == TensorKind::Wgmma ? warp.index % kGroupWarps * matrices.a.rows : 0;
   for (uint32_t row = 0; row < matrices.a.rows; ++row) {
     for (uint32_t chunk = 0; chunk < chunk_count(matrices.a); ++chunk) {
       const uint32_t positions = positions_of(metadata, matrices, row, chunk);
@@ -86,7 +89,8 @@ void check_metadata(Warp& warp, const Step& step, const TensorStep& matrices) {
           {.kind = DeviceFindingKind::InvalidMetadata,
            .message = fmt::format("needs valid metadata: {:#06b} of row {}, columns {} to {} of A, "
                                   "{}",
-                                  positions, row, chunk * rows, chunk * rows + rows - 1, mistake),
+                                  positions, first_row + row, chunk * rows, chunk * rows + rows - 1,
+                                  mistake),
            .lane = row % kRowsApart * kGroup});
     }
   }
@@ -127,7 +131,8 @@ void multiply_rows(const TensorStep& matrices, const TakenRows& taken, Matrix& a
 /// Computes all rows at once. Returns false if only the definition of each row gives the result.
 bool multiply_at_once(const TensorStep& matrices, const TakenRows& taken, Matrix& a, Matrix& b,
                       Matrix& c, int sm) {
-  if (matrices.a.type == Type::E4M3 || matrices.a.type == Type::E5M2) return false;
+  const bool eight = matrices.a.type == Type::E4M3 || matrices.a.type == Type::E5M2;
+  if (eight && matrices.kind != TensorKind::Wgmma) return false;
   Matrix all = with_zeros(a, matrices, taken);
   TensorStep dense = matrices;
   dense.a.columns = matrices.b.rows;
@@ -160,15 +165,14 @@ TakenRows taken_rows(Warp& warp, const TensorStep& matrices) {
   return out;
 }
 
-void multiply_sparse(Warp& warp, const Step& step, const TensorStep& matrices) {
+void multiply_sparse(Warp& warp, const Step& step, const TensorStep& matrices, Matrix& a, Matrix& b,
+                     Matrix& c) {
   if (warp.launch->inputs.checks.sync) check_metadata(warp, step, matrices);
   const TakenRows taken = taken_rows(warp, matrices);
   const int sm = warp.launch->inputs.sm;
-  Matrix a = gather(warp, matrices.a), b = gather(warp, matrices.b), c = gather(warp, matrices.c);
   if (!multiply_at_once(matrices, taken, a, b, c, sm)) {
     multiply_rows(matrices, taken, a, b, c, sm);
   }
-  scatter(warp, matrices.d, c);
 }
 
 }  // namespace gpuemu::emulator::steps

@@ -1,4 +1,4 @@
-// mma.sp: products of a matrix A of which registers hold half of the elements.
+// mma.sp and wgmma.mma_async.sp: products of a matrix A of which half of the elements are given.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 
 #include "runtime/emulator/code/matrix_step.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/matrices/product.h"
 
 namespace gpuemu::emulator::steps {
 
@@ -14,7 +15,7 @@ namespace gpuemu::emulator::steps {
 uint32_t sparsity_selectors(const TensorOperand& a);
 
 /// Returns whether the metadata of `lane` count. They belong to rows lane / 4 and lane / 4 + 8 of
-/// A.
+/// A, of a warp's 16 rows.
 bool holds_metadata(const TensorStep& matrices, uint32_t lane);
 
 /// The row of B by which each element of A is multiplied, row of A after row.
@@ -28,7 +29,9 @@ struct TakenRows {
 /// REQUIRES: `matrices.sparsity`.
 TakenRows taken_rows(Warp& warp, const TensorStep& matrices);
 
-/// Computes mma.sp. Reports metadata with which its result is undefined.
-void multiply_sparse(Warp& warp, const Step& step, const TensorStep& matrices);
+/// Computes a * b + c into `c`, for the rows of A of a warp. Reports metadata with which the result
+/// is undefined.
+void multiply_sparse(Warp& warp, const Step& step, const TensorStep& matrices, Matrix& a, Matrix& b,
+                     Matrix& c);
 
 }  // namespace gpuemu::emulator::steps

@@ -127,12 +127,15 @@ void multiply_matrices(Warp& warp, const Step& step, const ProductOperands& prod
   if (!whole_warp(warp, step)) return;
   const TensorStep& matrices = warp.code().tensors[product.matrices];
   follow_product(warp, step, matrices);
-  if (matrices.sparsity) return multiply_sparse(warp, step, matrices);
-  if (multiply_fragments(warp, matrices)) return;
+  if (!matrices.sparsity && multiply_fragments(warp, matrices)) return;
   for (uint32_t quad = 0; quad < (matrices.d.of_quads ? kQuads : 1); ++quad) {
     Matrix a = gather(warp, matrices.a, quad), b = gather(warp, matrices.b, quad),
            c = gather(warp, matrices.c, quad);
-    multiply(matrices, a, b, c, warp.launch->inputs.sm);
+    if (matrices.sparsity) {
+      multiply_sparse(warp, step, matrices, a, b, c);
+    } else {
+      multiply(matrices, a, b, c, warp.launch->inputs.sm);
+    }
     scatter(warp, matrices.d, c, quad);
   }
 }

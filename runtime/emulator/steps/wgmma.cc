@@ -12,6 +12,7 @@
 #include "runtime/emulator/checks/shared_races.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/matrices/product.h"
+#include "runtime/emulator/matrices/sparse_product.h"
 #include "runtime/emulator/matrices/tile_product.h"
 #include "runtime/emulator/program/program.h"
 #include "runtime/emulator/steps/counting.h"
@@ -161,12 +162,19 @@ void multiply_group(Warp& warp, const Step& step, const FragmentOperands& produc
   }
   const Chunks b_chunks = read_shared(warp, step, warp.u64(step.src[1])[lane], b_layout, 0);
   const bool adds = (warp.pred(step.src[2]) >> lane & 1) != 0;
-  if (multiply_group_tiles(warp, matrices, a_chunks ? &*a_chunks : nullptr, b_chunks, adds)) return;
+  if (!matrices.sparsity &&
+      multiply_group_tiles(warp, matrices, a_chunks ? &*a_chunks : nullptr, b_chunks, adds)) {
+    return;
+  }
   Matrix a = a_chunks ? matrix_of(*a_chunks, a_layout) : gather(warp, matrices.a);
   Matrix columns = matrix_of(b_chunks, b_layout);
   Matrix b = transposed(columns);
   Matrix c = adds ? gather(warp, matrices.d) : Matrix(matrices.d.rows, matrices.d.columns);
-  multiply(matrices, a, b, c, warp.launch->inputs.sm);
+  if (matrices.sparsity) {
+    multiply_sparse(warp, step, matrices, a, b, c);
+  } else {
+    multiply(matrices, a, b, c, warp.launch->inputs.sm);
+  }
   scatter(warp, matrices.d, c);
 }
 
