@@ -53,8 +53,9 @@ GPUEMU_DRIVER_API int cuGetExportTable(const void** table, const void* id) {
   }
   say_once("cuGetExportTable",
            fmt::format("cuGetExportTable is not supported: {} asks for it, which contains NVIDIA's "
-                       "runtime library (cudart) and cannot run here; gpuemu's runtime library "
-                       "takes its place where it is linked with -cudart shared",
+                       "runtime library (cudart) and cannot run here; link it with -cudart shared, "
+                       "as gpuemu nvcc does, or use a build of it that loads libcudart.so: "
+                       "gpuemu's runtime library takes its place",
                        is_known ? caller.dli_fname : "a library"));
   if (Process* const driver = process()) driver->recorder.unsupported("cuGetExportTable");
   return CUDA_ERROR_NOT_SUPPORTED;
