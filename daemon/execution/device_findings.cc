@@ -19,9 +19,13 @@ std::optional<FindingKind> finding_kind(DeviceFindingKind kind) {
 #define GPUEMU_DEVICE_NOTE(kind, name) \
   case DeviceFindingKind::kind:        \
     return std::nullopt;
+#define GPUEMU_DEVICE_UNCHECKED(kind, name, text) \
+  case DeviceFindingKind::kind:                   \
+    return std::nullopt;
 #include "runtime/device/device_findings.def"
 #undef GPUEMU_DEVICE_FINDING
 #undef GPUEMU_DEVICE_NOTE
+#undef GPUEMU_DEVICE_UNCHECKED
   }
   GPUEMU_UNREACHABLE();
 }
@@ -142,6 +146,14 @@ std::vector<ValidationFailure> findings_after_values(const ExecutionReport& repo
   return all;
 }
 
+std::set<std::string> unchecked_parts(const ExecutionReport& report) {
+  std::set<std::string> parts;
+  for (const DeviceFinding& finding : report.device) {
+    if (is_unchecked(finding)) parts.insert(finding.message);
+  }
+  return parts;
+}
+
 void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report) {
   for (ValidationFailure& failure : failures) {
     for (const DeviceFinding& finding : report.device) {
@@ -201,6 +213,7 @@ Result<Next> collect_faults(CaseWork& work) {
     if (std::ranges::any_of(kernel->device, is_redundancy)) {
       report.notes.insert(CaseNote::RedundantThreads);
     }
+    report.remarks.merge(unchecked_parts(*kernel));
   } else {
     failures.push_back(finding_of(kernel.error()));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ std::optional<ValidationFailure> stale_output(const ExecutionReport& report,
                                               const std::string& output);
 /// Findings that follow the comparison: runs of the same case that differ.
 std::vector<ValidationFailure> findings_after_values(const ExecutionReport& report);
+/// Returns a sentence for each part of the case that the device did not check.
+std::set<std::string> unchecked_parts(const ExecutionReport& report);
 /// Adds to findings of NaN and infinity where the first of them originates, if the device knows.
 void explain_values(std::vector<ValidationFailure>& failures, const ExecutionReport& report);
 /// Returns true if the outputs are meaningless because the kernel did not run to its end.

@@ -29,6 +29,16 @@ TEST_P(DeviceKinds, HaveAFindingOfTheirOwnName) {
   EXPECT_EQ(outputs_are_void(findings), GetParam().ends_the_kernel);
 }
 
+TEST(Findings, WhatWasNotCheckedIsARemarkAndNoFinding) {
+  ExecutionReport report;
+  report.device = {unchecked(DeviceFindingKind::UncheckedTensor, "k", "x", 481),
+                   unchecked(DeviceFindingKind::UncheckedTensor, "k", "y", 481)};
+  EXPECT_TRUE(findings_before_values(report).empty());
+  EXPECT_EQ(unchecked_parts(report).size(), 2u);
+  EXPECT_TRUE(unchecked_parts(report).begin()->starts_with("races in 'x' were not looked for"));
+  EXPECT_TRUE(unchecked_parts(report_of(DeviceFindingKind::NonfiniteNan)).empty());
+}
+
 TEST(Findings, ASecondWriteViolatesTheInvariantThatAskedForIt) {
   const auto findings = findings_before_values(report_of(DeviceFindingKind::WrittenTwice));
   ASSERT_EQ(findings.size(), 1u);

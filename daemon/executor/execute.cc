@@ -193,6 +193,13 @@ void Execution::take(LaunchReport report, const std::vector<ExecuteBuffer>& buff
   }
   for (DeviceFinding& finding : report.findings) {
     if (report_.device.size() >= kFindingsMax) break;
+    if (is_unchecked(finding)) {
+      // Every run of the case repeats it.
+      const bool known = std::ranges::find(report_.device, finding.message,
+                                           &DeviceFinding::message) != report_.device.end();
+      if (!known) report_.device.push_back(std::move(finding));
+      continue;
+    }
     for (size_t i = 0; i < buffers.size(); ++i) {
       // Relative to the tensor, not to the allocation with its guard and base offset.
       if (plan_.tensors[i].name != finding.tensor) continue;

@@ -45,6 +45,15 @@ TEST_F(Execute, TellsWhichElementsWereNotWritten) {
   EXPECT_EQ(finding.count, 2u);
 }
 
+TEST_F(Execute, SaysOnceWhatNoRunChecked) {
+  ExecutionPlan plan = add_plan("large");
+  plan.sanitize = DeviceChecks{DeviceCheck::Schedule};
+  const ExecutionReport report = run(plan);
+  EXPECT_EQ(device_.launch_count(), 2u) << "it is no fault";
+  ASSERT_EQ(report.device.size(), 1u);
+  EXPECT_TRUE(is_unchecked(report.device[0]));
+}
+
 TEST_F(Execute, AnOutputThatBeginsWithValuesKeepsThemWhereTheKernelWritesNone) {
   ExecutionPlan plan = add_plan("add_tail_missing");
   const float half = 0.5;

@@ -12,9 +12,11 @@ namespace gpuemu {
 enum class DeviceFindingKind : uint8_t {
 #define GPUEMU_DEVICE_FINDING(kind, name, effect, finding) kind,
 #define GPUEMU_DEVICE_NOTE(kind, name) kind,
+#define GPUEMU_DEVICE_UNCHECKED(kind, name, text) kind,
 #include "runtime/device/device_findings.def"
 #undef GPUEMU_DEVICE_FINDING
 #undef GPUEMU_DEVICE_NOTE
+#undef GPUEMU_DEVICE_UNCHECKED
 };
 
 enum class DeviceFindingEffect : uint8_t {
@@ -22,6 +24,7 @@ enum class DeviceFindingEffect : uint8_t {
   Faults,       ///< A GPU stops here; the emulator skips the access and continues.
   Continues,    ///< The launch runs to its end and its results are valid.
   Explains,     ///< A note that explains another finding; not a fault itself.
+  Limits,       ///< A note that says what was not checked; not a fault itself.
 };
 
 /// Returns for example "out_of_bounds": the spelling used in messages and between processes.
@@ -62,8 +65,15 @@ struct UndefinedBytes {
 /// Returns whether the finding is a race between threads that the compiler made repeat the same
 /// work, which changes no result.
 bool is_redundancy(const DeviceFinding& finding);
-/// Returns whether the finding only explains another finding or a value.
+/// Returns whether the finding says what the launch did not check.
+bool is_unchecked(const DeviceFinding& finding);
+/// Returns whether the finding is no fault: it explains another finding or a value, or says what
+/// was not checked.
 bool is_note(const DeviceFinding& finding);
+/// Returns the note that a launch of `entry` did not check `subject` because of `limit`. `kind` is
+/// one of the kinds of GPUEMU_DEVICE_UNCHECKED.
+DeviceFinding unchecked(DeviceFindingKind kind, const std::string& entry,
+                        const std::string& subject, uint64_t limit);
 /// Returns whether the fault would stop the launch on a GPU, so that later launches must not use
 /// its results. Notes, races, uninitialised reads, divisions by zero and second writes do not.
 bool is_fault(const DeviceFinding& finding);

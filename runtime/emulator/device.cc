@@ -51,7 +51,8 @@ EntryInfo entry_of(const Program& program, const Code& code) {
 
 Emulator::Emulator(const EmulatorOptions& options)
     : options_(options),
-      memory_(options.memory_limit_bytes, options.red_zone_bytes, options.freed_bytes_kept),
+      memory_(options.memory_limit_bytes, options.red_zone_bytes, options.freed_bytes_kept,
+              options.race_history_bytes_max),
       registers_(options.registers, options.sm),
       queues_(options.schedule_seed) {
   if (const auto wanted = machine_code_wanted(options_.machine_code); wanted) {

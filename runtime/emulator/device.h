@@ -31,6 +31,7 @@
 namespace gpuemu::emulator {
 
 class EmulatorStreams;
+struct Launch;
 
 class Emulator final : public Device, public BlankMemory, public SparseMemory {
  public:
@@ -106,6 +107,8 @@ class Emulator final : public Device, public BlankMemory, public SparseMemory {
   Result<const LaunchInputs*> prepare(const Program& found, const EntryInfo& entry,
                                       const LaunchConfig& config, const Checks& checks,
                                       Repetition& kept);
+  /// Adds notes of what the launch that has just ended did not check.
+  void tell_unchecked(const Launch& run, LaunchReport& report);
   Result<LaunchReport> run(const Program& found, const EntryInfo& entry, const LaunchConfig& config,
                            const Purpose& purpose);
   /// Allocates what a grid's barrier needs, see Launch::workspace.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "common/base/limits.h"
 #include "runtime/device/contraction.h"
 #include "runtime/device/device.h"
 #include "runtime/device/launch_check.h"
@@ -36,6 +37,11 @@ struct EmulatorOptions {
   /// Bytes of freed allocations to keep, so that accesses to them are detected.
   uint64_t freed_bytes_kept = 0;
   uint64_t red_zone_bytes = 4096;  ///< Between allocations.
+  /// Memory for records of accesses, by which races are found.
+  uint64_t race_history_bytes_max = kRaceHistoryBytesMax;
+  /// Barriers and fences of warps in one launch, behind which races of global memory are not looked
+  /// for; 0: as many as the records tell apart.
+  uint32_t race_segments_max = 0;
   /// GPUEMU_EMULATOR_JIT takes precedence.
   MachineCode machine_code = MachineCode::WhenWorth;
 };

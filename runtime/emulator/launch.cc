@@ -105,6 +105,11 @@ void compile_if_worth(Program& program, const LaunchConfig& config, MachineCode 
   }
 }
 
+uint32_t race_segments_max(const EmulatorOptions& options) {
+  return options.race_segments_max == 0 ? kRaceSegmentsMax
+                                        : std::min(options.race_segments_max, kRaceSegmentsMax);
+}
+
 /// Builds the report, except for what only the scheduler or an observer provides.
 LaunchReport report_of(Launch& run, const Program& program) {
   LaunchReport report;
@@ -301,6 +306,18 @@ Result<uint64_t> Emulator::allocate_workspace() {
   return at;
 }
 
+void Emulator::tell_unchecked(const Launch& run, LaunchReport& report) {
+  const std::string& entry = run.inputs.config->entry;
+  const auto tell = [&](DeviceFindingKind kind, const std::string& subject, uint64_t limit) {
+    if (report.findings.size() >= kFindingsMax) return;
+    report.findings.push_back(unchecked(kind, entry, subject, limit));
+  };
+  for (const std::string& name : memory_.take_unrecorded()) {
+    tell(DeviceFindingKind::UncheckedTensor, name, memory_.recorded_bytes_max() >> 20);
+  }
+  if (run.races->is_full()) tell(DeviceFindingKind::UncheckedRest, entry, run.races->most());
+}
+
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
                                    const LaunchConfig& config, const Purpose& purpose) {
   const auto begin = std::chrono::steady_clock::now();
@@ -325,7 +342,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (checks.global_race) {
     memory_.keep_histories();
     races = std::make_unique<LaunchRaces>(memory_.segments, found.awaits, pending_stores_,
-                                          purpose.suspicion);
+                                          race_segments_max(options_), purpose.suspicion);
     run.races = races.get();
   }
   if (checks.defers) memory_.track_variables();
@@ -362,6 +379,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (races) memory_.segments = races->next();
   if (!worked) return worked.error();
   LaunchReport report = report_of(run, found);
+  if (races) tell_unchecked(run, report);
   report.blocks_met = !entry.cooperative && schedule.blocks_met();
   if (observers) report.shadow = observers->shadow_report();
   report.elapsed_ns = static_cast<uint64_t>(

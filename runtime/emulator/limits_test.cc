@@ -285,8 +285,8 @@ TEST(Limits, SparseMemoryHoldsWhatTheMachineCannot) {
     }
     const auto report = device->launch(*module, config);
     EXPECT_TRUE(report);
-    return report && !report->findings.empty() ? std::string(name_of(report->findings[0].kind))
-                                               : "";
+    const DeviceFinding& first = report->findings.at(0);  // Such memory has no records of accesses.
+    return is_note(first) ? "" : std::string(name_of(first.kind));
   };
   const uint64_t last = bytes - 4;
   EXPECT_EQ(move(last, last), "");
@@ -374,6 +374,59 @@ TEST(Limits, ALoopWhoseEndWasNeverWrittenIsNotWaitedFor) {
   EXPECT_EQ(name_of(report->findings[1].kind), "timeout");
   EXPECT_TRUE(report->findings[1].message.starts_with("the launch was stopped early"))
       << report->findings[1].message;
+}
+
+TEST(Limits, RacesOfTensorsBeyondTheRecordsAreSaidNotToBeLookedFor) {
+  for (const MachineCode machine_code : {MachineCode::Never, MachineCode::Always}) {
+    TestKernel kernel(entry(R"( .reg .b64 %rd<3>; .reg .b32 %r<2>;
+      ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
+      add.u64 %rd1, %rd1, %rd2; st.global.u32 [%rd1], %r1;)",
+                            ".param .u64 p"),
+                      {.threads = 1,
+                       .memory_limit_bytes = 1 << 30,
+                       .race_history_bytes_max = 6 << 20,
+                       .machine_code = machine_code});
+    const uint64_t small = kernel.buffer(std::vector<uint32_t>(32), "small"),
+                   large = kernel.buffer(std::vector<uint32_t>(1 << 20), "large");
+    kernel.arg(small).run();  // It does not access the other.
+    kernel.config().args.clear();
+    kernel.arg(large);
+    for (int again = 0; again < 2; ++again) {
+      const LaunchReport report = kernel.run(false);
+      ASSERT_EQ(report.findings.size(), 1u);
+      EXPECT_EQ(name_of(report.findings[0].kind), "unchecked_tensor");
+      EXPECT_EQ(report.findings[0].tensor, "large");
+      EXPECT_TRUE(is_note(report.findings[0]));
+      EXPECT_TRUE(report.findings[0].message.starts_with(
+          "races in 'large' were not looked for: the emulator records accesses to 1 MiB"))
+          << report.findings[0].message;
+    }
+    kernel.config().sanitize = {};
+    kernel.run();  // Nobody asked for races.
+  }
+}
+
+TEST(Limits, ALaunchOfMoreBarriersThanRacesAreLookedForInSaysSo) {
+  const std::string text = entry(R"( .reg .b64 %rd<3>; .reg .b32 %r<3>; .reg .pred %p<2>;
+    ld.param.u64 %rd1, [p]; mov.u32 %r1, %tid.x; mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd1, %rd1, %rd2; mov.u32 %r2, 0;
+    L: st.global.u32 [%rd1], %r2; bar.sync 0; add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, 100; @%p1 bra L;)",
+                                 ".param .u64 p");
+  for (const uint32_t most : {199u, 201u}) {
+    TestKernel kernel(text,
+                      {.threads = 1, .memory_limit_bytes = 1 << 20, .race_segments_max = most});
+    kernel.config().block = {64, 1, 1};
+    kernel.arg(kernel.buffer(std::vector<uint32_t>(64)));
+    const LaunchReport report = kernel.run(most > 200);
+    if (most > 200) continue;
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(name_of(report.findings[0].kind), "unchecked_rest");
+    EXPECT_TRUE(report.findings[0].message.starts_with(
+        "races in global memory were not looked for until the end of 'k': its warps passed more "
+        "than 199 barriers and fences"))
+        << report.findings[0].message;
+  }
 }
 
 }  // namespace

@@ -19,12 +19,14 @@ inline std::string with_header(const std::string& body) {
 class TestKernel {
  public:
   explicit TestKernel(const std::string& ptx, int sm = 80, uint32_t threads = 2,
-                      MachineCode machine_code = MachineCode::WhenWorth) {
-    device_ = make_emulator({.sm = sm,
-                             .threads = threads,
-                             .memory_limit_bytes = uint64_t{1} << 30,
-                             .name = "test",
-                             .machine_code = machine_code});
+                      MachineCode machine_code = MachineCode::WhenWorth)
+      : TestKernel(ptx, {.sm = sm,
+                         .threads = threads,
+                         .memory_limit_bytes = uint64_t{1} << 30,
+                         .name = "test",
+                         .machine_code = machine_code}) {}
+  TestKernel(const std::string& ptx, const EmulatorOptions& options) {
+    device_ = make_emulator(options);
     auto module = device_->load_module(ptx, "test.ptx");
     if (!module) {
       ADD_FAILURE() << module.error().message;

@@ -108,9 +108,13 @@ std::string run_kind_of(DeviceFindingKind kind) {
 #define GPUEMU_DEVICE_NOTE(device_kind, name) \
   case DeviceFindingKind::device_kind:        \
     return #device_kind;
+#define GPUEMU_DEVICE_UNCHECKED(device_kind, name, text) \
+  case DeviceFindingKind::device_kind:                   \
+    return kRunUnchecked;
 #include "runtime/device/device_findings.def"
 #undef GPUEMU_DEVICE_FINDING
 #undef GPUEMU_DEVICE_NOTE
+#undef GPUEMU_DEVICE_UNCHECKED
   }
   return "";
 }
@@ -119,11 +123,13 @@ std::vector<std::string> run_kinds() {
   std::set<std::string> kinds;
 #define GPUEMU_DEVICE_FINDING(device_kind, name, effect, finding) kinds.insert(#finding);
 #define GPUEMU_DEVICE_NOTE(device_kind, name) kinds.insert(#device_kind);
+#define GPUEMU_DEVICE_UNCHECKED(device_kind, name, text)
 #define GPUEMU_RUN_FINDING(kind, what) kinds.insert(#kind);
 #include "runtime/device/device_findings.def"
 #include "runtime/run_record/run_findings.def"
 #undef GPUEMU_DEVICE_FINDING
 #undef GPUEMU_DEVICE_NOTE
+#undef GPUEMU_DEVICE_UNCHECKED
 #undef GPUEMU_RUN_FINDING
   return {kinds.begin(), kinds.end()};
 }
@@ -172,9 +178,9 @@ std::string text_of(const RunFinding& finding) {
     text +=
         fmt::format("  {:14}{}{}kernel {}", "at", place, place.empty() ? "" : ", ", finding.kernel);
     // The race detector knows which thread came first only within one launch; a launch that failed
-    // has no threads; an unmeasured instruction concerns the whole kernel.
+    // has no threads; an unmeasured instruction and what was not checked concern the whole kernel.
     if (finding.kind != kRunStreamRace && finding.kind != kRunUncheckedError &&
-        finding.kind != kRunUnmeasured) {
+        finding.kind != kRunUnmeasured && finding.kind != kRunUnchecked) {
       text += fmt::format(", thread {} of block {}", index_text(finding.thread),
                           index_text(finding.block));
     }

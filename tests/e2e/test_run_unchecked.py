@@ -1,4 +1,5 @@
 """gpuemu run says what it has not checked: launches that failed or could not run, and processes that went on."""
+import re
 import sys
 import textwrap
 
@@ -84,3 +85,17 @@ def test_processes_that_go_on_when_the_program_ends_are_named(program, waits):
     done, made = report_of(path)
     assert made["program"]["left_running"] == (not waits)
     assert ("processes that " in done.stderr and "is not checked: let it wait for them" in done.stderr) == (not waits), done.stderr
+
+
+def test_memory_that_is_too_large_for_records_of_its_accesses_is_named(program):
+    path = program("""
+    memory = made(cuda.cuMemAlloc_v2, S(520 << 20))
+    check(cuda.cuMemsetD8_v2(memory, 0, S(128)))
+    assert inc(0, memory) == 0 and inc(0, memory) == 0
+    """)
+    done, made = report_of(path)
+    (found,) = made["findings"]
+    assert (done.returncode, found["kind"], found["severity"], found["count"]) == (0, "Unchecked", "note", 2), found
+    assert re.match(r"races in '.+' were not looked for: the emulator records accesses to 481 MiB of tensors at most", found["message"]), found
+    told = run("--", sys.executable, path).stderr
+    assert "note[Unchecked]: races in " in told and "gpuemu: 0 findings, 1 note in 1 kernel" in told, told

@@ -88,6 +88,7 @@ const std::map<std::string, Kernel>& kernels() {
       {"fault", [](Call) {}},
       {"fault_and_lose", [](Call) {}},
       {"race", add},
+      {"large", add},
       {"endless_at_five", add},
       {"waits_for_later_blocks", add},
       {"add_twice", add}};
@@ -181,6 +182,9 @@ Result<LaunchReport> FakeDevice::launch(ModuleId, const LaunchConfig& config) {
     finding.tensor.assign(1, 'y');
     finding.byte_offset = static_cast<int64_t>(kGuardBytes);
     report.findings.push_back(finding);
+  }
+  if (config.entry == "large") {
+    report.findings.push_back(unchecked(DeviceFindingKind::UncheckedTensor, "large", "y", 481));
   }
   if (config.entry == "endless_at_five" && call.a[0] == 5) {
     std::this_thread::sleep_for(std::chrono::milliseconds(config.timeout_ms));

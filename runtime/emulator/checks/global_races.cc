@@ -91,8 +91,9 @@ const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
 uint32_t GlobalRaces::new_segment(Warp& warp) {
   Block& block = *warp.block;
   const uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
-  if (number - first_ >= kRaceSegmentsMax) {
-    next_.store(first_ + kRaceSegmentsMax, std::memory_order_relaxed);
+  if (number - first_ >= most_) {
+    next_.store(first_ + most_, std::memory_order_relaxed);
+    is_full_.store(true, std::memory_order_relaxed);
     return 0;
   }
   const Place place = place_of(number);
@@ -264,7 +265,10 @@ void GlobalRaces::note(Warp& warp, const Step& step, const uint64_t* address, ui
                       address,    bytes,  event, reach,
                       is_volatile};
     left &= ~touch.lanes;
-    if (!is_noted) continue;
+    if (!is_noted) {
+      if (in != nullptr) in->unrecorded.store(true, std::memory_order_relaxed);
+      continue;
+    }
     note_words(warp, touch, *in, found);
   }
   report(warp, step, access, found, address);

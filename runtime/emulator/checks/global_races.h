@@ -60,9 +60,10 @@ struct RowNotes {
 class GlobalRaces {
  public:
   /// Numbers segments from `first` on; cells with lower numbers come from earlier launches.
-  /// `awaits`: Program::awaits.
-  GlobalRaces(uint32_t first, bool awaits, PendingStores& stores)
+  /// `awaits`: Program::awaits. `most`: of segments, at most kRaceSegmentsMax.
+  GlobalRaces(uint32_t first, bool awaits, PendingStores& stores, uint32_t most)
       : first_(first),
+        most_(most),
         next_(first),
         stores_(stores),
         flags_(awaits ? std::make_unique<FlagOrder>() : nullptr) {
@@ -108,6 +109,9 @@ class GlobalRaces {
   /// Cells with lower segment numbers come from earlier launches.
   uint32_t first() const { return first_; }
   uint32_t next() const { return next_.load(std::memory_order_relaxed); }
+  /// Returns whether there were too many segments to look for all races.
+  bool is_full() const { return is_full_.load(std::memory_order_relaxed); }
+  uint32_t most() const { return most_; }
 
  private:
   /// Has no initial values, so that a chunk of them is not cleared.
@@ -211,7 +215,8 @@ class GlobalRaces {
   void report_race(Warp& warp, const Step& step, Access access, const Found& found,
                    uint64_t address);
 
-  const uint32_t first_;
+  const uint32_t first_, most_;
+  std::atomic<bool> is_full_ = false;
   std::atomic<uint32_t> next_;
   std::atomic<uint64_t> clock_ = 1;
   PendingStores& stores_;

@@ -93,8 +93,9 @@ class Suspicion {
 /// The race detector of a launch, with the data for a review if one is possible.
 class LaunchRaces final : public GlobalRaces {
  public:
-  LaunchRaces(uint32_t first, bool awaits, PendingStores& stores, Suspicion* gathered)
-      : GlobalRaces(first, awaits, stores), suspicion(gathered) {}
+  LaunchRaces(uint32_t first, bool awaits, PendingStores& stores, uint32_t most,
+              Suspicion* gathered)
+      : GlobalRaces(first, awaits, stores, most), suspicion(gathered) {}
   Suspicion* const suspicion;
 };
 

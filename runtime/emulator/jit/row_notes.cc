@@ -170,9 +170,10 @@ class GlobalRows {
         out_(&out) {}
 
   void note() {
-    auto apart = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>();
+    auto apart = std::make_shared<Xbyak::Label>(), done = std::make_shared<Xbyak::Label>(),
+         unrecorded = std::make_shared<Xbyak::Label>();
     look_at_tags(e_, *out_);
-    find_row(kFirstAt, *done);
+    find_row(kFirstAt, *unrecorded);
     e_.mov(e_.r8, tag(offsetof(RowTags, of_launch)));
     e_.mov(e_.r9, tag(offsetof(RowTags, stem)));
     if (access_.is_store) begin_store();
@@ -183,9 +184,12 @@ class GlobalRows {
     e_.add(e_.rdx, e_.rax);
     for (uint32_t i = 0; i < words_; ++i) note_whole(i);
     e_.L(*done);
-    e_.aside([self = *this, apart, done] {
+    e_.aside([self = *this, apart, done, unrecorded] {
       self.e_.L(*apart);
       self.note_apart();
+      self.e_.jmp(*done, kNear);
+      self.e_.L(*unrecorded);
+      self.say_unrecorded();
       self.e_.jmp(*done, kNear);
     });
   }
@@ -194,22 +198,33 @@ class GlobalRows {
   void note_halves() {
     static_assert(kHalfLanes == kRowWords / 2);
     if (words_ != 1) return e_.jmp(*out_, kNear);
-    Xbyak::Label done;
+    auto done = std::make_shared<Xbyak::Label>(), unrecorded = std::make_shared<Xbyak::Label>();
     look_at_tags(e_, *out_);
     e_.mov(e_.r8, tag(offsetof(RowTags, of_launch)));
     e_.mov(e_.r9, tag(offsetof(RowTags, stem)));
     e_.mov(e_.esi, kHalfLanes);
     for (uint32_t half = 0; half < 2; ++half) {
-      find_row(half == 0 ? kFirstAt : kSecondAt, done);
+      find_row(half == 0 ? kFirstAt : kSecondAt, *unrecorded);
       e_.test(e_.edx, static_cast<int>(kRowBytes / 2 - 1));
       e_.jnz(*out_, kNear);
       note_half(half);
     }
-    e_.L(done);
+    e_.L(*done);
+    e_.aside([self = *this, done, unrecorded] {
+      self.e_.L(*unrecorded);
+      self.say_unrecorded();
+      self.e_.jmp(*done, kNear);
+    });
   }
 
  private:
   Xbyak::Address tag(size_t member) const { return e_.qword[e_.rcx + of_tags(member)]; }
+  /// There was no memory for records, which the launch reports.
+  void say_unrecorded() const {
+    static_assert(sizeof(AllocationBounds::unrecorded) == 1);
+    e_.mov(e_.rax, on_stack(e_, bounds_, kAllocationAt));
+    e_.mov(e_.byte[e_.rax + static_cast<int>(offsetof(AllocationBounds, unrecorded))], 1);
+  }
   uint64_t run(uint32_t lane, uint32_t bound) const {
     return run_of(cell_site(step_.access().cache), form_of(lane, shift_), bound);
   }
@@ -222,7 +237,7 @@ class GlobalRows {
     e_.sub(e_.rdx, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, base))]);
     e_.mov(e_.rax, e_.ptr[e_.rax + static_cast<int>(offsetof(AllocationBounds, rows))]);
     e_.test(e_.rax, e_.rax);
-    e_.jz(none, kNear);  // There was no memory for records.
+    e_.jz(none, kNear);
   }
   void note_half(uint32_t half) const {
     Xbyak::Label upper, noted;

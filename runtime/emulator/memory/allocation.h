@@ -1,6 +1,7 @@
 // An allocation of global memory, and what the checks record for its bytes.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +26,8 @@ struct AllocationBounds {
   uint8_t* marks = nullptr;  ///< Allocation::defined; null if undefined reads are not checked.
   bool all_defined = false;  ///< Every byte was written before this launch.
   RaceRow* rows = nullptr;   ///< RaceRecords::rows.
+  /// A launch that looks for races accessed it without `rows`. Threads of the host set it.
+  mutable std::atomic<bool> unrecorded = false;
 };
 
 /// What the race detector keeps of the last accesses to an allocation. Null until it runs.

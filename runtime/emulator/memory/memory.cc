@@ -440,13 +440,30 @@ void Memory::keep_histories() {
     has_histories_ = false;
   }
   if (std::exchange(has_histories_, true)) return;
+  lacks_histories_ = false;
   uint64_t used = 0;
   for (auto& [base, allocation] : by_base_) {
     const uint64_t words = allocation->word_count();
     used += words * 2 * sizeof(uint64_t) + row_count(words) * sizeof(RaceRow);
-    if (used > kRaceHistoryBytesMax) return;
-    if (allocation->rows == nullptr) give_history(*allocation, words);
+    const bool fits = used <= history_bytes_max_;
+    if (fits && allocation->rows == nullptr) give_history(*allocation, words);
+    lacks_histories_ = lacks_histories_ || allocation->rows == nullptr;
+    if (!fits) return;
   }
+}
+
+std::vector<std::string> Memory::take_unrecorded() {
+  std::vector<std::string> names;
+  if (!lacks_histories_) return names;
+  for (const auto& [base, allocation] : by_base_) {
+    if (allocation->unrecorded.exchange(false)) names.push_back(allocation->name);
+  }
+  return names;
+}
+
+uint64_t Memory::recorded_bytes_max() const {
+  constexpr uint64_t kPerRow = kRowWords * 2 * sizeof(uint64_t) + sizeof(RaceRow);
+  return history_bytes_max_ / kPerRow * kRowWords * sizeof(uint32_t);
 }
 
 }  // namespace gpuemu::emulator

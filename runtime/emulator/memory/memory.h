@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/limits.h"
 #include "common/base/result.h"
 #include "runtime/device/device_finding.h"
 #include "runtime/device/foreign_memory.h"
@@ -33,8 +34,12 @@ class Memory {
   /// between two tensors.
   static constexpr uint64_t kRedZone = 4096;
   /// Keeps up to `freed_kept` bytes of freed buffers, so that their addresses are not reused.
-  explicit Memory(uint64_t limit, uint64_t red_zone = kRedZone, uint64_t freed_kept = 0)
-      : limit_(limit), red_zone_(red_zone), freed_kept_(freed_kept) {}
+  explicit Memory(uint64_t limit, uint64_t red_zone = kRedZone, uint64_t freed_kept = 0,
+                  uint64_t history_bytes_max = kRaceHistoryBytesMax)
+      : limit_(limit),
+        red_zone_(red_zone),
+        freed_kept_(freed_kept),
+        history_bytes_max_(history_bytes_max) {}
 
   /// Buffers are filled with poison, and reads before a write are reported. A blank one has any
   /// content, until upload() or fill() of all of it. Module variables and host memory start as
@@ -79,8 +84,13 @@ class Memory {
   /// Implements Device::undefined_in.
   std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes);
   bool has_sources() const { return sources_ != 0; }
-  /// Allocates race histories for as many allocations as kRaceHistoryBytesMax allows.
+  /// Allocates race histories for as many allocations as fit the limit.
   void keep_histories();
+  /// Returns the names of the allocations that were accessed without a history since the last call,
+  /// in ascending order of address.
+  std::vector<std::string> take_unrecorded();
+  /// Returns the bytes of allocations that have room for their histories within the limit.
+  uint64_t recorded_bytes_max() const;
   Heap& heap() { return heap_; }
   /// Returns a number that differs whenever an allocation that find() returned may be gone.
   uint64_t layout() const { return layout_; }
@@ -131,6 +141,7 @@ class Memory {
   std::map<uint64_t, std::unique_ptr<Allocation>> divided_;
   uint64_t layout_ = 1;
   bool has_histories_ = false;          ///< keep_histories() has nothing to do.
+  bool lacks_histories_ = false;        ///< Some allocation has none after keep_histories().
   bool has_unsettled_ = false;          ///< `unsettled_` is complete.
   std::vector<Allocation*> unsettled_;  ///< Allocations that may have undefined bytes.
   Heap heap_;
@@ -140,6 +151,7 @@ class Memory {
   std::atomic<uint32_t> sources_ = 0;  ///< The last number that new_source() returned.
   const uint64_t red_zone_;
   const uint64_t freed_kept_;
+  const uint64_t history_bytes_max_;
   std::deque<std::unique_ptr<Allocation>> freed_;  ///< Oldest first.
   uint64_t freed_bytes_ = 0;
   /// Race histories of freed allocations. Another allocation takes them as they are: all their
