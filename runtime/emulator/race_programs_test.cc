@@ -266,6 +266,38 @@ TEST(RacePrograms, AStoreBehindAPollIsNotOrderedByIt) {
   expect_race_in_each_block(" ld.volatile.global.u32 %r2, [%x+256];\n");
 }
 
+/// Without a barrier, a thread reads what another warp has written or will write.
+TEST(RacePrograms, AMissingBarrierIsToldInOneOrder) {
+  const std::string ptx = with_header(
+      ".visible .entry k(.param .u64 out, .param .u64 in) {\n .reg .b32 %t, %a, %b, %r<3>;\n"
+      " .reg .b64 %x, %y, %o; .shared .align 16 .b8 tile[512];\n"
+      " mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; ld.param.u64 %x, [in]; add.u64 %x, %x, %o;\n"
+      " ld.global.b32 %r1, [%x]; mov.u32 %a, tile; mad.lo.u32 %b, %t, 4, %a;\n"
+      " st.shared.b32 [%b], %r1;\n mov.u32 %r2, 127; sub.u32 %r2, %r2, %t;\n"
+      " mad.lo.u32 %b, %r2, 4, %a; ld.shared.b32 %r2, [%b];\n"
+      " ld.param.u64 %y, [out]; add.u64 %y, %y, %o; st.global.b32 [%y], %r2; ret;\n}\n");
+  for (const bool defers : {false, true}) {
+    std::vector<std::vector<std::string>> told;
+    for (const MachineCode code : {MachineCode::Never, MachineCode::Always}) {
+      TestKernel kernel(ptx, 80, 1, code);
+      kernel.arg(kernel.buffer(std::vector<uint32_t>(128), "out"));
+      kernel.arg(kernel.buffer(std::vector<uint32_t>(128, 5), "in"));
+      kernel.config().block = {128, 1, 1};
+      kernel.config().defers_undefined = defers;
+      std::vector<std::string>& kinds = told.emplace_back();
+      for (const DeviceFinding& each : kernel.run(false).findings) {
+        kinds.push_back(
+            fmt::format("{} x{} in line {}", name_of(each.kind), each.count, each.ptx_line));
+      }
+    }
+    EXPECT_EQ(told[0], told[1]) << defers;
+    EXPECT_TRUE(told[0].front().starts_with("race_shared")) << told[0].front();
+    const bool has_read = std::ranges::any_of(
+        told[0], [](const std::string& one) { return one.starts_with("uninitialized"); });
+    EXPECT_EQ(has_read, !defers);
+  }
+}
+
 /// Two warps read the low halves of words, the second then the whole words, and a third writes the
 /// high halves. Each lane has a word of its own, or all have one.
 std::string halves_then_words(const std::string& space, uint32_t lane_bytes) {

@@ -1,6 +1,8 @@
 #include "runtime/emulator/report/launch_report.h"
 
 #include <algorithm>
+#include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "common/base/limits.h"
@@ -12,6 +14,16 @@ namespace {
 bool same_pair(const DeviceFinding& a, const DeviceFinding& b) {
   return a.kind == b.kind && a.ptx_line == b.ptx_line && a.other_ptx_line == b.other_ptx_line &&
          a.tensor == b.tensor;
+}
+
+/// The order of reports: by block, then by instruction. When something was found depends on how the
+/// instructions are executed; where it was found does not.
+auto place_of(uint64_t block, const DeviceFinding& finding) {
+  // What ends the launch comes after what led to it, and what a race left undefined after the race.
+  const bool ends = effect_of(finding.kind) == DeviceFindingEffect::StopsLaunch;
+  const bool may_follow = finding.kind == DeviceFindingKind::Uninitialized;
+  return std::make_tuple(block, ends, finding.ptx_line, may_follow, finding.other_ptx_line,
+                         finding.kind, std::string_view(finding.tensor));
 }
 
 }  // namespace
@@ -106,9 +118,14 @@ void LaunchReportBuilder::add_counts(const Counters& block) {
   counters_->counts.add(block.counts);
 }
 
+void LaunchReportBuilder::sort(std::vector<BlockFinding>& list) {
+  std::ranges::stable_sort(
+      list, {}, [](const BlockFinding& one) { return place_of(one.block, one.finding); });
+}
+
 std::vector<DeviceFinding> LaunchReportBuilder::take_findings() {
   const std::lock_guard lock(mutex_);
-  std::ranges::stable_sort(findings_, {}, &BlockFinding::block);
+  sort(findings_);
   std::vector<DeviceFinding> taken;
   for (BlockFinding& one : std::exchange(findings_, {})) taken.push_back(std::move(one.finding));
   return taken;
@@ -116,7 +133,7 @@ std::vector<DeviceFinding> LaunchReportBuilder::take_findings() {
 
 std::vector<UndefinedStore> LaunchReportBuilder::take_undefined() {
   const std::lock_guard lock(mutex_);
-  std::ranges::stable_sort(undefined_, {}, &BlockFinding::block);
+  sort(undefined_);
   std::vector<UndefinedStore> taken;
   for (BlockFinding& one : std::exchange(undefined_, {})) {
     taken.push_back({one.number, std::move(one.finding)});

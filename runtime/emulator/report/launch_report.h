@@ -53,8 +53,9 @@ class LaunchReportBuilder {
   /// Returns whether the launch is profiled.
   bool is_counted() const { return counters_ != nullptr; }
 
-  /// Moves the findings out, in the order of their blocks in the grid, and within a block in the
-  /// order of their occurrence. Call this and the next two only when no block is running.
+  /// Moves the findings out, in the order of their blocks in the grid, and within a block in that
+  /// of their instructions; those that end the launch are the last. Call this and the next two only
+  /// when no block is running.
   std::vector<DeviceFinding> take_findings();
   std::vector<UndefinedStore> take_undefined();
   std::vector<std::string> take_printed();
@@ -72,6 +73,7 @@ class LaunchReportBuilder {
   /// Returns the entry for the finding; null if the list is full.
   static BlockFinding* add_to(std::vector<BlockFinding>& list, BlockFinding added,
                               const std::function<void(DeviceFinding&)>& complete);
+  static void sort(std::vector<BlockFinding>& list);
   bool print_full() const;
 
   std::atomic<uint32_t> nonfinite_ = 0;
