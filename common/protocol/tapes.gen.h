@@ -20,7 +20,9 @@ struct TapeAcceptedReply {
 };
 
 struct TapeStatusReply {
-  uint64_t done = 0;  ///< Entries that have ended, with those that failed.
+  /// Entries that have ended, with those that failed. A drop has when nothing needs the tensor any
+  /// more.
+  uint64_t done = 0;
   uint64_t total = 0;  ///< All entries that the session has submitted.
   uint64_t failed = 0;
   bool operator==(const TapeStatusReply&) const = default;

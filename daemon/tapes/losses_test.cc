@@ -1,6 +1,8 @@
 // Tests requests of tapes that crash their worker: each is tried on two workers, whatever it is.
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <set>
 #include <thread>
 
@@ -21,6 +23,7 @@ struct Plan {
   std::set<std::string> of;     ///< Ids of entries whose Run is deadly; empty: all.
   /// Becomes `of` with the first loss.
   std::set<std::string> then_of = {};
+  std::function<void(const std::string& id)> before_run = {};
   std::atomic<int> opened{0};
 };
 
@@ -49,6 +52,7 @@ class FragileDevice final : public TapeDevice, public std::enable_shared_from_th
     return copy_of({values.begin(), values.end()});
   }
   Result<DeviceCopy> run(const tape::Entry& entry, uint64_t, const std::vector<Operand>&) override {
+    if (plan_.before_run) plan_.before_run(entry.id);
     const auto& of = plan_.opened > 1 && !plan_.then_of.empty() ? plan_.then_of : plan_.of;
     if (of.empty() || of.contains(entry.id)) GPUEMU_TRY(live_through(Deadly::Run));
     if (plan_.deadly == Deadly::Before) is_lost_ = true;
@@ -158,6 +162,53 @@ TEST(TapeLosses, AFetchThatTakesTwoWorkersAlongIsNotTriedAgain) {
   const std::string message = message_of(tapes, one, "c");
   EXPECT_NE(message.find("WorkerLost: the workers w1 and w2"), std::string::npos) << message;
   EXPECT_LE(plan.opened, 3);
+}
+
+TEST(TapeStatuses, CountADropWhenNothingNeedsTheTensorAnyMore) {
+  std::promise<void> goes_on;
+  const std::shared_future<void> wait = goes_on.get_future().share();
+  Plan plan;
+  plan.before_run = [&](const std::string& id) {
+    if (id == "c") wait.wait();
+  };
+  Tapes tapes(settings(plan, 1));
+  const TapeClient one = client();
+  ASSERT_TRUE(std::holds_alternative<TapeAcceptedReply>(tapes.submit(one, kSum)));
+  ASSERT_TRUE(std::holds_alternative<TapeAcceptedReply>(
+      tapes.submit(one, R"([{"op":"drop","inputs":["a"]},{"op":"drop","inputs":["c"]}])")));
+  EXPECT_EQ(message_of(tapes, one, "a"), "") << "it is still there";
+  EXPECT_EQ(message_of(tapes, one, "b"), "");
+  const TapeStatusReply early = tapes.status(one, std::chrono::milliseconds(0));
+  EXPECT_LE(early.done, 2u);
+  EXPECT_EQ(early.total, 5u);
+  goes_on.set_value();
+  const TapeStatusReply status = tapes.status(one, std::chrono::seconds(60));
+  EXPECT_EQ(status.done, 5u);
+  for (const char* id : {"a", "c"}) {
+    EXPECT_NE(message_of(tapes, one, id).find("has dropped the tensor"), std::string::npos) << id;
+  }
+}
+
+TEST(TapeStatuses, CountADropOfWhatWasNeverMade) {
+  Plan plan{.deadly = Deadly::Run, .of = {"c"}};
+  TapeSettings small = settings(plan, 1);
+  small.memory_bytes = 1 << 20;
+  Tapes tapes(std::move(small));
+  const TapeClient one = client();
+  const auto submit = [&](const char* entries) {
+    const auto submitted = tapes.submit(one, entries);
+    EXPECT_TRUE(std::holds_alternative<TapeAcceptedReply>(submitted));
+  };
+  submit(R"([{"id":"large","op":"ones","shape":[1048576],"dtype":"float32","inputs":[]},
+             {"id":"larger","op":"ones","shape":[1048576],"dtype":"float32","inputs":[]},
+             {"op":"drop","inputs":["large"]}])");
+  EXPECT_EQ(tapes.status(one, std::chrono::seconds(60)).done, 3u);
+  submit(R"([{"op":"drop","inputs":["larger"]}])");
+  submit(kSum);
+  submit(R"([{"op":"drop","inputs":["c"]}])");
+  const TapeStatusReply status = tapes.status(one, std::chrono::seconds(60));
+  EXPECT_EQ(status.done, 8u);
+  EXPECT_EQ(status.failed, 3u);
 }
 
 TEST(TapeLosses, AnOpThatTakesTwoWorkersAlongFailsAloneAndOthersGoOn) {

@@ -158,7 +158,12 @@ void Tapes::keep_added(Taped& taped, uint64_t first, std::vector<tape::Entry> en
     const uint64_t seq = first + i;
     ++taped.total;
     if (entry.op == tape::kDrop) {
-      ++taped.done;
+      const uint64_t dropped = scheduler_->find(taped.owner->name, entry.inputs.front())->number;
+      if (scheduler_->failure(dropped) == nullptr) {
+        drops_[dropped] = taped.owner;
+      } else {
+        ++taped.done;  // There is nothing to free.
+      }
       continue;
     }
     unfinished_[seq] = taped.owner;
@@ -303,6 +308,7 @@ void Tapes::drive() {
       count_ended(*found->second, true);
       unfinished_.erase(found);
       long_attrs_.erase(seq);
+      end_drop(seq);
     }
     for (const uint64_t pos : scheduler_->last_tick().started) start(pos);
     if (settings_.tick.count() > 0) tell_tick();
@@ -358,8 +364,16 @@ void Tapes::count_ended(const TapeOwner& owner, bool has_failed) {
   if (has_failed) ++found->second.failed;
 }
 
+void Tapes::end_drop(uint64_t tensor) {
+  const auto found = drops_.find(tensor);
+  if (found == drops_.end()) return;
+  count_ended(*found->second, false);
+  drops_.erase(found);
+}
+
 void Tapes::ended(const TapeTask& task, const FailurePtr& failure) {
   const std::lock_guard lock(mutex_);
+  if (task.line.kind == tape::Kind::Free && !task.line.device) end_drop(task.tensor);
   const bool is_entry = task.line.kind == tape::Kind::Run || task.line.kind == tape::Kind::Fetch;
   if (is_entry) {
     count_ended(*task.owner, failure != nullptr);

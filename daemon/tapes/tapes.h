@@ -107,6 +107,8 @@ class Tapes {
   std::optional<TapeRecipe> recipe(uint64_t number) const;
   void repeated(const tape::Queued& line, uint64_t tensor);
   void count_ended(const TapeOwner& owner, bool has_failed);
+  /// The tensor was freed, or will never be made: its drop has taken effect, if it has one.
+  void end_drop(uint64_t tensor);
   tape::Trace visible_trace(const Wanted& wanted) const;
   bool is_wanted(const Wanted& wanted, const std::string& name) const;
   void correct_handles(tape::Trace& trace) const;
@@ -125,6 +127,8 @@ class Tapes {
   /// Attributes that the tape does not keep, by `seq`.
   std::map<uint64_t, std::string> long_attrs_;
   std::map<uint64_t, std::shared_ptr<TapeOwner>> unfinished_;  ///< By `seq`; no drops.
+  /// Drops that have not taken effect, by tensor.
+  std::map<uint64_t, std::shared_ptr<TapeOwner>> drops_;
 };
 
 }  // namespace gpuemu
