@@ -51,6 +51,13 @@ std::string kind_of(const std::string& ptx, uint64_t instructions = 1'000'000) {
   return report.findings.empty() ? "" : std::string(name_of(report.findings[0].kind));
 }
 
+/// Pages of this process that are in memory.
+uint64_t resident_pages() {
+  uint64_t all = 0, resident = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident;
+  return resident;
+}
+
 TEST(Limits, ATimeoutCountsLessWhereOthersHaveTheProcessors) {
   using std::chrono::seconds;
   EXPECT_FALSE(is_starved(seconds(30), seconds(30), seconds(30)));
@@ -98,8 +105,11 @@ TEST(Limits, GlobalVariablesCountAsMemory) {
 }
 
 TEST(Limits, AGigabyteThatNobodyTouchesCostsNothing) {
+  const uint64_t before = resident_pages();
   TestKernel kernel(with_header(".global .b8 a[1000000000];\n.visible .entry k() { ret; }\n"));
   kernel.run();
+  const uint64_t most = 500'000'000 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_LT(resident_pages(), before + most);
 }
 
 TEST(Limits, StaticSharedMemoryEndsWherePtxasEndsIt) {
