@@ -35,6 +35,7 @@ Outcome run(const std::string& text, uint32_t blocks = 4) {
 std::vector<uint32_t> clean(const std::string& text, uint32_t blocks = 4) {
   const Outcome outcome = run(text, blocks);
   for (const DeviceFinding& finding : outcome.findings) {
+    if (is_note(finding)) continue;
     ADD_FAILURE() << name_of(finding.kind) << ": " << finding.message;
   }
   return outcome.out;
@@ -131,6 +132,95 @@ TEST(Clusters, ReadingWhatNobodyWroteIsFound) {
   ASSERT_EQ(got.findings.size(), 1u);
   EXPECT_EQ(name_of(got.findings[0].kind), "uninitialized");
 }
+/// Returns the first finding of a cluster of two blocks, and expects it to be a race.
+DeviceFinding race_of(const std::string& body) {
+  const Outcome got = run(entry(body), 2);
+  if (got.findings.empty()) {
+    ADD_FAILURE() << "no finding";
+    return {};
+  }
+  EXPECT_EQ(name_of(got.findings[0].kind), "race_shared") << got.findings[0].message;
+  return got.findings[0];
+}
+const std::string kFilled = "mov.u32 %r9, 9999; st.shared.u32 [%r3], %r9;\n";
+const std::string kOther = "mapa.shared::cluster.u32 %r8, %r3, %r6;\n";
+const std::string kStoreThere = kOther + "st.shared::cluster.u32 [%r8], %r5;\n";
+const std::string kLoadThere = kOther + "ld.shared::cluster.u32 %r7, [%r8];\n";
+const std::string kInFirst = "setp.eq.u32 %p1, %r2, 0; @!%p1 bra NEXT;\n";
+
+TEST(Clusters, AReadAndABlocksOwnWriteWithoutABarrierRace) {
+  // The first block runs first, so its read comes before the write, and the second one's after it.
+  const DeviceFinding missing =
+      race_of(kFilled + kSync + kLoadThere + "st.shared.u32 [%r3], %r5;" + kEnd);
+  EXPECT_NE(missing.message.find("of block 1 of the cluster, which nothing orders with "
+                                 "st.shared.u32"),
+            std::string::npos)
+      << missing.message;
+  EXPECT_NE(missing.message.find("put cluster.sync() between"), std::string::npos);
+  EXPECT_NE(missing.other_ptx_line, 0u);
+  EXPECT_EQ(missing.block.x, 0u);
+  race_of(kFilled + kSync + "st.shared.u32 [%r3], %r5; bar.sync 0;" + kInFirst + kLoadThere +
+          "NEXT:" + kEnd);
+  const DeviceFinding later = race_of("st.shared.u32 [%r3], %r5;" + kSync + kInFirst + kLoadThere +
+                                      "NEXT: @!%p1 st.shared.u32 [%r3], %r1;" + kEnd);
+  EXPECT_EQ(later.count, 64u);
+}
+TEST(Clusters, AWriteAndABlocksOwnAccessWithoutABarrierRace) {
+  race_of(kFilled + kSync + kStoreThere + "ld.shared.u32 %r7, [%r3];" + kEnd);
+  race_of(kFilled + kStoreThere + kEnd);
+  race_of(kFilled + kOther + "red.shared::cluster.add.u32 [%r8], %r5;" + kEnd);
+}
+TEST(Clusters, WritesOfTwoBlocksToAThirdRace) {
+  const std::string both =
+      "mov.u32 %r6, 2; " + kOther +
+      "setp.lt.u32 %p1, %r2, 2; @%p1 st.shared::cluster.u32 [%r8], %r5; mov.u32 %r7, %r5;" + kEnd;
+  const Outcome got = run(entry(both, "4, 1, 1"));
+  ASSERT_EQ(got.findings.size(), 1u);
+  EXPECT_EQ(name_of(got.findings[0].kind), "race_shared");
+  EXPECT_NE(got.findings[0].message.find("of block 2 of the cluster"), std::string::npos);
+  EXPECT_EQ(got.findings[0].block.x, 1u);
+}
+TEST(Clusters, RacesAreFoundByMachineCodeToo) {
+  for (const MachineCode machine_code : {MachineCode::Never, MachineCode::Always}) {
+    TestKernel kernel(entry(kFilled + kSync + kLoadThere + "st.shared.u32 [%r3], %r5;" + kEnd), 90,
+                      1, machine_code);
+    kernel.config().grid = {2, 1, 1};
+    kernel.config().block = {64, 1, 1};
+    kernel.arg(kernel.buffer(std::vector<uint32_t>(128), "out"));
+    const LaunchReport report = kernel.run(false);
+    ASSERT_EQ(report.findings.size(), 1u);
+    EXPECT_EQ(report.findings[0].count, 128u);
+  }
+}
+TEST(Clusters, AccessesThatSomethingOrdersDoNotRace) {
+  // The same value again, atomics among themselves, a block's own memory by way of the cluster.
+  clean(entry(kFilled + kSync + kOther + "st.shared::cluster.u32 [%r8], %r9;" + kSync +
+              "ld.shared.u32 %r7, [%r3];" + kEnd));
+  clean(entry("mov.u32 %r9, 0; st.shared.u32 [%r3], %r9;" + kSync + kOther +
+              "red.shared::cluster.add.u32 [%r8], %r5; red.shared.add.u32 [%r3], %r5; "
+              "mov.u32 %r7, %r5;" +
+              kEnd));
+  clean(entry("mov.u32 %r6, %r2;" + kStoreThere + "bar.sync 0; ld.shared.u32 %r7, [%r3];" + kEnd));
+  // A flag behind a fence, and an mbarrier.
+  clean(entry(R"(
+    .shared .b32 flag; mov.u32 %r9, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [flag], %r9;)" +
+              kSync + kStoreThere + R"( bar.sync 0; mov.u32 %r9, flag;
+    mapa.shared::cluster.u32 %r10, %r9, %r6; fence.acq_rel.cluster; mov.u32 %r11, 1;
+    @%p1 st.relaxed.cluster.shared::cluster.u32 [%r10], %r11;
+    W: ld.acquire.cluster.shared.u32 %r12, [flag]; setp.eq.u32 %p2, %r12, 0; @%p2 bra W;
+    ld.shared.u32 %r7, [%r3];)" +
+              kEnd));
+  clean(entry(R"(
+    .shared .align 8 .b64 bar;
+    setp.eq.u32 %p1, %r1, 0; @%p1 mbarrier.init.shared.b64 [bar], 64;
+    fence.mbarrier_init.release.cluster;)" +
+              kFill + kStoreThere + R"(
+    mov.u32 %r9, bar; mapa.shared::cluster.u32 %r10, %r9, %r6;
+    mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10];
+    W: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p2, [bar], 0; @!%p2 bra W;
+    ld.shared.u32 %r7, [%r3];)" +
+              kEnd));
+}
 TEST(Clusters, EndedThreadsCountAsArrived) {
   clean(entry("setp.eq.u32 %p1, %r2, 1; @%p1 ret;" + kSync));
 }
@@ -179,6 +269,13 @@ TEST(AsyncStores, ArriveInTheOtherBlockWithItsMbarrier) {
   EXPECT_EQ(vectors[4], 68u);
   EXPECT_EQ(vectors[5], 1068u);
   EXPECT_EQ(vectors[7], 9u);
+}
+TEST(AsyncStores, AreSaidNotToBeLookedAtForRaces) {
+  const Outcome got = run(with_mbarrier(kStoreAsync + kWait + "ld.shared.u32 %r7, [%r3];" + kEnd));
+  ASSERT_EQ(got.findings.size(), 1u);
+  EXPECT_EQ(name_of(got.findings[0].kind), "unchecked_copies");
+  EXPECT_TRUE(got.findings[0].message.ends_with("were not looked for in 'k'"))
+      << got.findings[0].message;
 }
 TEST(AsyncStores, ReduceInTheOtherBlock) {
   const auto got = clean(with_mbarrier(R"(

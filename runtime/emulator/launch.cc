@@ -316,6 +316,9 @@ void Emulator::tell_unchecked(const Launch& run, LaunchReport& report) {
     tell(DeviceFindingKind::UncheckedTensor, name, memory_.recorded_bytes_max() >> 20);
   }
   if (run.races->is_full()) tell(DeviceFindingKind::UncheckedRest, entry, run.races->most());
+  if (run.inputs.checks.race && run.copies_between_blocks) {
+    tell(DeviceFindingKind::UncheckedCopies, entry, 0);
+  }
 }
 
 Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,

@@ -257,10 +257,6 @@ void define_once(Warp& warp, const Step& step, const uint64_t* address, uint32_t
 }
 }  // namespace
 
-const char* verb(Access access) {
-  return access == Access::Load ? "reads" : access == Access::Store ? "writes" : "updates";
-}
-
 const Allocation* look_up(Warp& warp, const Step& step, uint64_t address, uint64_t bytes) {
   Allocation* const found = warp.launch->memory->find(address, bytes);
   if (found != nullptr) warp.registers.allocations[step.cache()] = found;

@@ -2,13 +2,11 @@
 // of the sanitizers' state.
 #pragma once
 
+#include "runtime/emulator/machine/access_kind.h"
+#include "runtime/emulator/machine/check_report.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
-
-enum class Access : uint8_t { Load, Store, Atomic };
-/// Returns "reads", "writes" or "updates".
-const char* verb(Access access);
 
 /// Returns whether it stores registers, which Step::elements() names, and does nothing else.
 inline bool only_stores(const ptx::Instruction& instruction) {

@@ -9,22 +9,11 @@
 #include "runtime/emulator/checks/race_records.h"
 #include "runtime/emulator/checks/redundancy.h"
 #include "runtime/emulator/machine/block.h"
+#include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/program/program.h"
 #include "runtime/emulator/report/advice.h"
 
 namespace gpuemu::emulator {
-
-const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
-  if (site == 0) return nullptr;
-  for (const Code& code : program.functions) {
-    for (const Step& step : code.steps) {
-      if (step.cache() == site && step.origin < code.source->body.size()) {
-        return &code.source->body[step.origin];
-      }
-    }
-  }
-  return nullptr;
-}
 
 uint64_t stored_value(Warp& warp, const Step& step, uint32_t element, uint32_t lane,
                       uint32_t element_size) {
@@ -293,21 +282,6 @@ void check_clashes(Warp& warp, const Step& step, const uint64_t* address, uint32
 }
 
 namespace {
-bool is_ordered(const Step& step, Access access) {
-  return access == Access::Atomic || (step.memory() != nullptr && step.memory()->is_ordered);
-}
-
-/// Threads may order their accesses through flags, which the detectors do not model. So everything
-/// done before a release, or before a fence followed by an atomic or volatile access, counts as
-/// ordered for the whole block.
-void order_before(Warp& warp, const ptx::Instruction& instruction) {
-  const bool releases =
-      instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel);
-  if (!releases && !warp.ordering.fenced) return;
-  warp.ordering.fenced = false;
-  warp.block->next_epoch();
-}
-
 /// Records accesses of whole 16-byte pieces; false: nothing was recorded, and the words must be
 /// looked at one by one.
 bool note_pieces(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,

@@ -11,8 +11,6 @@ namespace gpuemu::emulator {
 void note_shared(Warp& warp, const Step& step, const uint64_t* address, uint32_t bytes,
                  Access access, uint32_t lanes, uint32_t same_value);
 
-/// Returns the instruction whose accesses carry `site` (Step::cache).
-const ptx::Instruction* instruction_at(const Program& program, uint32_t site);
 /// Returns the bits of element `element`, of `size` bytes, that a store writes for `lane`.
 uint64_t stored_value(Warp& warp, const Step& step, uint32_t element, uint32_t lane, uint32_t size);
 

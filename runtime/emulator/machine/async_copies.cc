@@ -67,6 +67,11 @@ void arrive_in_pieces(Launch& launch, const BulkCopy& copy) {
 }
 }  // namespace
 
+void add_copy(Warp& warp, Block& to, BulkCopy copy) {
+  if (&to != warp.block) warp.launch->copies_between_blocks.store(true, std::memory_order_relaxed);
+  to.barriers.bulk_copies.push_back(std::move(copy));
+}
+
 void arrive(Warp* reporter, BulkCopy& copy) {
   Launch& launch = *(copy.to.block != nullptr ? copy.to.block : copy.from.block)->launch;
   if (reporter != nullptr && !copy.seen.empty() &&

@@ -75,6 +75,8 @@ struct WarpCopies {
   std::array<uint32_t, kLanes> bulk_commits{};
 };
 
+/// Adds a copy of `warp` to those that `to` waits for.
+void add_copy(Warp& warp, Block& to, BulkCopy copy);
 /// Completes a bulk copy by moving its bytes.
 void arrive(Warp* reporter, BulkCopy& copy);
 

@@ -44,7 +44,9 @@ Block::Block(Launch& of) : launch(&of) {
   if (of.inputs.checks.init) shared.defined.resize(shared_room(of.inputs));
   if (of.inputs.checks.race) {
     shared.race_history.resize(of.inputs.shared_bytes / 4 + 1, shared.bytes.data());
-    if (of.inputs.shared_bytes != 0) shared.race_history.keep_pending();
+    // Other blocks of a cluster race with loads of earlier epochs, too.
+    const bool is_alone = blocks_of_cluster(of) == 1;
+    if (of.inputs.shared_bytes != 0 && is_alone) shared.race_history.keep_pending();
   }
   if (of.inputs.config->thread_order != ThreadOrder::InOrder) {
     scheduler = std::make_shared<ThreadScheduler>(of.inputs.config->thread_order,
@@ -95,7 +97,7 @@ void Block::start(Dim3 at) {
     }
   }
   next_epoch();
-  shared.proxy_epoch = shared.epoch;
+  shared.proxy_epoch = shared.phase_epoch = shared.epoch;
   const Dim3 grid = launch->inputs.config->grid;
   position.linear = position.index.x +
                     uint64_t{grid.x} * (position.index.y + uint64_t{grid.y} * position.index.z);
@@ -337,7 +339,7 @@ void Block::next_epoch() {
   if (++shared.epoch == kEpochsMax) {  // Epoch tags would repeat.
     shared.race_history.forget();
     shared.volatile_races.forget();
-    shared.epoch = shared.proxy_epoch = 1;
+    shared.epoch = shared.proxy_epoch = shared.phase_epoch = 1;
   }
   shared.race_history.begin_epoch(shared.epoch);
   // It ends the segment of each warp, even amid a straight line of compiled code.

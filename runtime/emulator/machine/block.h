@@ -48,6 +48,8 @@ struct SharedMemory {
   RaceHistory race_history;      ///< Of plain accesses and atomics.
   RaceHistory volatile_races;    ///< Race history of volatile accesses; empty until the first one.
   uint32_t epoch = 1;            ///< Accesses of different epochs do not race.
+  /// No accesses of earlier epochs race with later ones of other blocks in the cluster.
+  uint32_t phase_epoch = 1;
   /// Epoch of the last proxy fence between ordinary stores and asynchronous copies.
   uint32_t proxy_epoch = 0;
   bool released = false;  ///< The block has ended; other blocks of its cluster may no longer access

@@ -149,6 +149,18 @@ std::string describe(const ptx::Module& module, const ptx::Instruction& instruct
   return instruction.text() + " at " + text_of(source_place(module, instruction), instruction);
 }
 
+const ptx::Instruction* instruction_at(const Program& program, uint32_t site) {
+  if (site == 0) return nullptr;
+  for (const Code& code : program.functions) {
+    for (const Step& step : code.steps) {
+      if (step.cache() == site && step.origin < code.source->body.size()) {
+        return &code.source->body[step.origin];
+      }
+    }
+  }
+  return nullptr;
+}
+
 const ptx::Instruction& instruction_of(Warp& warp, const Step& step) {
   static const ptx::Instruction kNothing;
   const auto& body = warp.code().source->body;

@@ -9,6 +9,8 @@
 
 namespace gpuemu::emulator {
 
+struct Program;
+
 /// A finding of one step, before the launch merges it with equal ones.
 struct CheckReport {
   DeviceFindingKind kind;
@@ -35,6 +37,8 @@ std::string describe(const ptx::Module& module, const ptx::Instruction& instruct
 std::string shared_place(const Warp& warp, uint64_t offset, uint32_t element);
 /// Returns the bytes of one element that a load, store or atomic accesses.
 uint32_t element_bytes(const ptx::Instruction& instruction);
+/// Returns the instruction whose accesses carry `site` (Step::cache); null if there is none.
+const ptx::Instruction* instruction_at(const Program& program, uint32_t site);
 /// Returns the PTX instruction that `step` belongs to.
 const ptx::Instruction& instruction_of(Warp& warp, const Step& step);
 

@@ -1,6 +1,7 @@
 #include "runtime/emulator/machine/cluster.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "common/base/text.h"
@@ -9,6 +10,8 @@
 namespace gpuemu::emulator {
 
 namespace {
+constexpr uint32_t kVectorBytesMax = 32;  // .v4 of 8 bytes
+
 /// Returns the `at`th position in `extent`, with x varying fastest.
 Dim3 place_in(uint64_t at, const Dim3& extent) {
   return {static_cast<uint32_t>(at % extent.x), static_cast<uint32_t>(at / extent.x % extent.y),
@@ -24,7 +27,11 @@ Dim3 clusters_of(const Launch& launch) {
 uint64_t blocks_of_cluster(const Launch& launch) { return volume(launch.inputs.cluster); }
 uint64_t cluster_count(const Launch& launch) { return volume(clusters_of(launch)); }
 
-Cluster::Cluster(Launch& of) : launch_(&of), entry_(of.inputs.entry), checks_(of.inputs.checks) {
+Cluster::Cluster(Launch& of)
+    : launch_(&of),
+      entry_(of.inputs.entry),
+      checks_(of.inputs.checks),
+      finds_races_(checks_.race && checks_.global_race && volume(of.inputs.cluster) > 1) {
   for (uint32_t rank = 0; rank < volume(of.inputs.cluster); ++rank) {
     Block& block = *blocks_.emplace_back(std::make_unique<Block>(of));
     block.cluster = this;
@@ -63,7 +70,10 @@ void Cluster::start(uint64_t linear_index) {
 }
 
 bool Cluster::advance(uint32_t rounds) {
-  return blocks_.size() == 1 ? blocks_[0]->advance(rounds) : advance_all(rounds);
+  if (blocks_.size() == 1) return blocks_[0]->advance(rounds);
+  const bool ended = advance_all(rounds);
+  if (ended) order();
+  return ended;
 }
 
 bool Cluster::advance_all(uint32_t rounds) {
@@ -112,6 +122,7 @@ void Cluster::release_if_complete() {
   }
   ++phase_;
   met_ = false;
+  order();
   for (const auto& block : blocks_) {
     block->next_epoch();
     for (Warp& warp : block->warps) {
@@ -164,6 +175,27 @@ std::optional<SharedPlace> locate_shared(Warp& warp, const Step& step, uint64_t 
   return SharedPlace{block, static_cast<uint32_t>(offset)};
 }
 
+bool is_ordered(const Step& step, Access access) {
+  return access == Access::Atomic || (step.memory() != nullptr && step.memory()->is_ordered);
+}
+
+void order_before(Warp& warp, const ptx::Instruction& instruction) {
+  const bool releases =
+      instruction.has(ptx::Modifier::Release) || instruction.has(ptx::Modifier::AcqRel);
+  if (!releases && !warp.ordering.fenced) return;
+  warp.ordering.fenced = false;
+  warp.block->cluster->order();
+  warp.block->next_epoch();
+}
+
+void note_ranked(Warp& warp, const Step& step, uint32_t lane, const SharedPlace& place,
+                 uint32_t bytes, Access access, const std::byte* from) {
+  ClusterRaces* const races = warp.block->cluster->races();
+  if (races == nullptr) return;
+  const bool is_plain = access == Access::Atomic || !is_ordered(step, access);
+  if (is_plain) races->note(warp, step, lane, place, bytes, access, from);
+}
+
 namespace {
 void load_ranked(Warp& warp, const AccessOperands& access, uint32_t lane, const std::byte* from) {
   const uint32_t width = access.bytes / access.count;
@@ -193,6 +225,8 @@ void store_ranked(Warp& warp, const AccessOperands& access, uint32_t lane, std::
 void access_ranked(Warp& warp, const Step& step, const uint64_t* address, uint32_t lanes) {
   const bool load = instruction_of(warp, step).opcode != ptx::Opcode::St;
   const AccessOperands& access = step.access();
+  const Access how = load ? Access::Load : Access::Store;
+  if (is_ordered(step, how)) order_before(warp, instruction_of(warp, step));
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<uint32_t>(std::countr_zero(left));
     const auto at = locate_shared(warp, step, address[lane], lane, access.bytes);
@@ -212,9 +246,14 @@ void access_ranked(Warp& warp, const Step& step, const uint64_t* address, uint32
            .lane = lane,
            .byte_offset = at->offset});
     }
+    std::array<std::byte, kVectorBytesMax> stored{};
+    if (!load) store_ranked(warp, access, lane, stored.data());
+    if (at) {
+      note_ranked(warp, step, lane, *at, access.bytes, how, load ? nullptr : stored.data());
+    }
     if (load) load_ranked(warp, access, lane, host);
     if (load || host == nullptr) continue;
-    store_ranked(warp, access, lane, host);
+    std::memcpy(host, stored.data(), access.bytes);
     if (defined != nullptr) std::fill_n(defined, access.bytes, uint8_t{1});
   }
 }

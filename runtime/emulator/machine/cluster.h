@@ -6,7 +6,10 @@
 #include <optional>
 #include <vector>
 
+#include "runtime/emulator/machine/access_kind.h"
 #include "runtime/emulator/machine/block.h"
+#include "runtime/emulator/machine/check_report.h"
+#include "runtime/emulator/machine/cluster_races.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -45,6 +48,12 @@ class Cluster {
   /// Releases the waiting warps if every warp has arrived or ended.
   void release_if_complete();
   uint32_t phase() const { return phase_; }
+  /// Call it before what may order accesses of one of its blocks before those of another.
+  void order() {
+    if (blocks_.size() > 1) races_.order(blocks_);
+  }
+  /// Null if races of the cluster are not looked for.
+  ClusterRaces* races() { return finds_races_ ? &races_ : nullptr; }
 
  private:
   bool advance_all(uint32_t rounds);
@@ -55,6 +64,9 @@ class Cluster {
   std::vector<std::unique_ptr<Block>> blocks_;
   uint32_t phase_ = 0;
   bool met_ = false;  ///< A warp has arrived at the barrier in this phase.
+  ClusterRaces races_;
+  /// Not without the check of global memory, through which blocks may wait for each other.
+  const bool finds_races_;
 };
 
 uint64_t blocks_of_cluster(const Launch& launch);
@@ -74,6 +86,17 @@ Block* block_of(const Warp& warp, uint64_t address);
 std::optional<SharedPlace> locate_shared(Warp& warp, const Step& step, uint64_t address,
                                          uint32_t lane, uint64_t bytes);
 
+/// Returns whether threads may synchronise by the access: atomic, volatile and similar ones.
+bool is_ordered(const Step& step, Access access);
+/// Call it before such an access. Threads may order their accesses through flags, which the
+/// detectors do not model. So everything done before a release, or before a fence followed by an
+/// atomic or volatile access, counts as ordered for the whole block, and between those of a
+/// cluster.
+void order_before(Warp& warp, const ptx::Instruction& instruction);
+
+/// Notes an access to shared memory whose address includes a rank. `from`: see ClusterRaces::note.
+void note_ranked(Warp& warp, const Step& step, uint32_t lane, const SharedPlace& place,
+                 uint32_t bytes, Access access, const std::byte* from);
 /// Loads or stores for `lanes` at generic addresses of shared memory that include a rank.
 void access_ranked(Warp& warp, const Step& step, const uint64_t* address, uint32_t lanes);
 

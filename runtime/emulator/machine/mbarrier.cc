@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "runtime/emulator/machine/block.h"
+#include "runtime/emulator/machine/cluster.h"
 #include "runtime/emulator/machine/warp.h"
 
 namespace gpuemu::emulator {
@@ -49,6 +50,7 @@ bool write_mbarrier(Block& block, uint32_t offset, Mbarrier barrier) {
   if (complete) {
     barrier.odd = !barrier.odd;
     barrier.pending = barrier.expected;
+    block.cluster->order();
     block.next_epoch();  // Waiters on the phase are ordered after its arrivals.
   }
   const uint64_t word = pack(barrier);

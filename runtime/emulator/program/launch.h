@@ -99,6 +99,8 @@ struct Launch {
   StepObserver* observer = nullptr;  ///< Called before each step; null if nothing observes it.
   /// Device address of the grid barrier's workspace; 0 if the program has no grid barrier.
   uint64_t workspace = 0;
+  /// Copies into the shared memory of another block were started.
+  std::atomic<bool> copies_between_blocks = false;
   /// Held during a 16-byte atomic, because not every host has such an instruction.
   std::mutex wide_atomics;
 

@@ -9,7 +9,7 @@ namespace gpuemu::emulator {
 namespace {
 
 struct Words {
-  std::string_view block_barrier, warp_barrier;
+  std::string_view block_barrier, warp_barrier, cluster_barrier;
   std::array<std::string_view, 7> global;  ///< Indexed by GlobalRace.
 };
 constexpr std::string_view kTexture =
@@ -19,6 +19,7 @@ constexpr std::string_view kTexture =
 constexpr std::array<Words, 3> kWords = {{
     {"__syncthreads()",
      "__syncwarp()",
+     "cluster.sync()",
      {"put __syncthreads() between",
       "use an atomic such as atomicAdd(), let one thread write it, or read it into a variable and "
       "put __syncthreads() before the write",
@@ -31,6 +32,7 @@ constexpr std::array<Words, 3> kWords = {{
       kTexture}},
     {"tl.debug_barrier()",
      "tl.debug_barrier()",
+     "barrier.cluster",
      {"put tl.debug_barrier() between",
       "use an atomic such as tl.atomic_add(), let one element of the block write it, or load it "
       "first and put tl.debug_barrier() before the store",
@@ -45,6 +47,7 @@ constexpr std::array<Words, 3> kWords = {{
       kTexture}},
     {"cuda.syncthreads()",
      "cuda.syncwarp()",
+     "barrier.cluster",
      {"put cuda.syncthreads() between",
       "use an atomic such as cuda.atomic.add(), let one thread write it, or read it into a "
       "variable "
@@ -65,6 +68,9 @@ const Words& language_words(ptx::Language language) {
 
 std::string_view block_barrier(ptx::Language language) {
   return language_words(language).block_barrier;
+}
+std::string_view cluster_barrier(ptx::Language language) {
+  return language_words(language).cluster_barrier;
 }
 std::string_view warp_barrier(ptx::Language language) {
   return language_words(language).warp_barrier;

@@ -15,6 +15,8 @@ namespace gpuemu::emulator {
 std::string_view block_barrier(ptx::Language language);
 /// Returns the barrier of one warp, for example "__syncwarp()".
 std::string_view warp_barrier(ptx::Language language);
+/// Returns for example "cluster.sync()".
+std::string_view cluster_barrier(ptx::Language language);
 
 enum class GlobalRace : uint8_t {
   InBlock,

@@ -53,7 +53,7 @@ void start(Warp& warp, const Step& step, uint32_t lane) {
   } else if (warp.launch->inputs.checks.init) {
     std::memset(to->block->shared.defined.data() + to->offset, kInFlight, copy.bytes);
   }
-  barrier->block->barriers.bulk_copies.push_back(std::move(copy));
+  add_copy(warp, *barrier->block, std::move(copy));
 }
 }  // namespace
 

@@ -254,10 +254,12 @@ uint32_t on_ranked(Warp& warp, const Step& step, const uint64_t* address) {
         space == ptx::Space::Shared ||
         (space == ptx::Space::Generic && (address[lane] & kWindowMask) == kSharedWindow);
     if (!shared || (address[lane] >> kRankShift & kRankMask) == 0) continue;
+    if (ranked == 0) order_before(warp, instruction_of(warp, step));
     ranked |= uint32_t{1} << lane;
     const auto at = locate_shared(warp, step, address[lane], lane, atomic.bytes);
     if (!at) continue;
     good |= uint32_t{1} << lane;
+    note_ranked(warp, step, lane, *at, atomic.bytes, Access::Atomic, nullptr);
     host[lane] = reinterpret_cast<uint64_t>(at->block->shared.bytes.data()) + at->offset;
   }
   apply(warp, step, host, good);

@@ -167,7 +167,7 @@ void multicast(Warp& warp, const Step& step, const BulkCopy& copy, uint32_t bloc
     BulkCopy one = copy;
     one.to.block = block;
     note_target(warp, step, one);
-    block->barriers.bulk_copies.push_back(std::move(one));
+    add_copy(warp, *block, std::move(one));
   }
 }
 
@@ -213,7 +213,7 @@ void start(Warp& warp, const Step& step, const BulkLane& with) {
     return multicast(warp, step, copy, warp.u32(warp.function.lists[bulk.list])[with.lane]);
   }
   note_target(warp, step, copy);
-  barrier->block->barriers.bulk_copies.push_back(std::move(copy));
+  add_copy(warp, *barrier->block, std::move(copy));
 }
 }  // namespace
 

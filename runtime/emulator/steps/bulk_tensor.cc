@@ -173,7 +173,7 @@ void load(Warp& warp, const Step& step, BulkCopy copy, const Registers& in, cons
   copy.barrier = barrier->offset;
   if (bulk.is_multicast) return multicast(warp, step, copy, in[in.all.size() - 1]);
   note_target(warp, step, copy);
-  barrier->block->barriers.bulk_copies.push_back(std::move(copy));
+  add_copy(warp, *barrier->block, std::move(copy));
 }
 
 void store(Warp& warp, const Step& step, BulkCopy copy, const BulkEnd& end) {
