@@ -13,9 +13,10 @@ import numpy
 from reference_arena import Writer, arena
 from reference_common import (OWN_FOLDER, OWN_PID, ITEM_BYTES, RESULT_BYTES_MAX, Failure, Tail, count_of, memory_note,
                          script_error, with_output)
+from reference_message import Answer, Placed
 from reference_reads import PROJECT, is_installed, keep_loaded, reads_of, stamp_or_none
 
-LEAST = numpy.minimum.reduce
+LEAST, ARRAY = numpy.minimum.reduce, numpy.ndarray
 FLOAT64, INT64 = numpy.dtype("float64"), numpy.dtype("int64")
 DTYPES = {name: numpy.dtype(name) for name in ITEM_BYTES if name != "bfloat16"}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}  # Asking a dtype for its name takes microseconds.
@@ -165,14 +166,14 @@ scripts = Scripts()
 
 def array_of(tensor, raw):
     """A read-only copy: what a script keeps or changes is never the arena."""
-    dtype, shape = tensor["dtype"], tensor["shape"]
+    _, dtype, shape, offset = tensor
     stored, count = DTYPES["uint16" if dtype == "bfloat16" else dtype], count_of(shape)
-    arena.check(tensor["offset"], count * stored.itemsize)
-    array = numpy.ndarray(shape, stored, arena.map, tensor["offset"]) if count else numpy.empty(shape, stored)
+    arena.check(offset, count * stored.itemsize)
+    array = ARRAY(shape, stored, arena.map, offset) if count else numpy.empty(shape, stored)
     if dtype == "bfloat16":
         array = (array.astype(numpy.uint32) << 16).view(numpy.float32)
         if not raw:
-            array = array.astype(numpy.float64)
+            array = array.astype(FLOAT64)
     elif raw or dtype in ("bool", "uint64"):
         array = array.copy()
     else:
@@ -199,19 +200,34 @@ def signature_of(function):
     return Signature(function)
 
 
-def call_with(function, values, what):
-    """Calls with those of `values` that the signature names."""
-    try:
-        wanted = signature_of(function)
-    except TypeError:  # Something callable that has no hash.
-        wanted = Signature(function)
-    if not values.keys() >= wanted.required:
-        missing = next(name for name in wanted.names if name in wanted.required and name not in values)
-        raise script_error(f"{what} has the parameter `{missing}`, which the case does "
-                           f"not have; it has: {', '.join(sorted(values))}")
-    named = dict(values) if wanted.takes_all else {name: values[name] for name in wanted.names if name in values}
-    positional = [named.pop(name) for name in wanted.positional if name in named]
-    return function(*positional, **named)
+class Call:
+    """A function, and those of the values of a request that its signature names."""
+
+    def __init__(self, function, values, what):
+        try:
+            wanted = signature_of(function)
+        except TypeError:  # Something callable that has no hash.
+            wanted = Signature(function)
+        if not values.keys() >= wanted.required:
+            missing = next(name for name in wanted.names if name in wanted.required and name not in values)
+            raise script_error(f"{what} has the parameter `{missing}`, which the case does "
+                               f"not have; it has: {', '.join(sorted(values))}")
+        given = list(values) if wanted.takes_all else [name for name in wanted.names if name in values]
+        self.function = function
+        self.positional = [name for name in wanted.positional if name in values]
+        self.named = [name for name in given if name not in self.positional]
+
+    def __call__(self, values):
+        positional = [values[name] for name in self.positional]
+        return self.function(*positional, **{name: values[name] for name in self.named})
+
+
+def call_with(function, values, what, form):
+    """Calls with those of `values` that the signature names. Requests of one form have values of the same names."""
+    call = form.calls.get(what)
+    if call is None or call.function is not function:
+        call = form.calls[what] = Call(function, values, what)
+    return call(values)
 
 
 def by_name(answer, names, what):
@@ -232,10 +248,11 @@ def by_name(answer, names, what):
     return list(zip(names, parts))
 
 
-def normal(value, what):
+def normal(value, what, name):
     """As float64, int64 (uint64 where the values need it) or bool."""
-    if type(value) is numpy.ndarray and value.dtype is FLOAT64 and value.nbytes <= RESULT_BYTES_MAX:
+    if type(value) is ARRAY and value.dtype is FLOAT64 and value.nbytes <= RESULT_BYTES_MAX:
         return value  # What most references return.
+    what = f"{what} for {name}"
     if value is None:
         raise script_error(f"{what} returned None; expected an array: is a `return` missing?")
     if isinstance(value, numpy.ma.MaskedArray):
@@ -262,18 +279,18 @@ def store(pairs, writer, what):
     """Straight into the shared memory, packed row-major whatever the array's own strides are."""
     stored = []
     for name, value in pairs:
-        array = normal(value, f"{what} for {name}")
+        array = normal(value, what, name)
+        dtype, shape = array.dtype, array.shape
         offset = writer.take(array.nbytes)
         if array.size:
-            numpy.ndarray(array.shape, array.dtype, arena.map, offset)[...] = array
-        stored.append({"name": name, "dtype": NAMES.get(array.dtype) or str(array.dtype),
-                       "shape": array.shape, "offset": offset})
+            ARRAY(shape, dtype, arena.map, offset)[...] = array
+        stored.append(Placed(name, NAMES.get(dtype) or str(dtype), shape, offset))
     return stored
 
 
 def stored(output):
     """What store() has put there."""
-    return numpy.ndarray(output["shape"], DTYPES[output["dtype"]], arena.map, output["offset"])
+    return ARRAY(output.shape, DTYPES[output.dtype], arena.map, output.offset)
 
 
 def check_scale(name, scale, output, values):
@@ -293,38 +310,37 @@ def check_scale(name, scale, output, values):
 
 def named_scales(answer, outputs):
     """The answer as (name, magnitudes) pairs: a dict names those that it has, a tuple has one for every output or for every output of floats."""
-    names = [output["name"] for output in outputs]
+    names = [output.name for output in outputs]
     if isinstance(answer, dict):
         unknown = [str(name) for name in answer if name not in names]
         if unknown:
             raise script_error(f"error_scale() returned {', '.join(unknown)}; the outputs are {', '.join(names)}")
         pairs = list(answer.items())
     else:
-        floats = [output["name"] for output in outputs if output["dtype"].startswith("float")]
+        floats = [output.name for output in outputs if output.dtype.startswith("float")]
         parts = len(answer) if isinstance(answer, (tuple, list)) else 1
         pairs = by_name(answer, floats if parts == len(floats) else names, "error_scale()")
     return [(name, value) for name, value in pairs if value is not None]
 
 
-def scales_of(error_scale, values, outputs, writer):
-    answer = call_with(error_scale, values, "error_scale()")
-    if len(outputs) == 1 and type(answer) is numpy.ndarray:  # As most give them.
-        pairs = [(outputs[0]["name"], answer)]
+def scales_of(error_scale, values, outputs, writer, form):
+    answer = call_with(error_scale, values, "error_scale()", form)
+    if len(outputs) == 1 and type(answer) is ARRAY:  # As most give them.
+        pairs = [(outputs[0].name, answer)]
     else:
         pairs = named_scales(answer, outputs)
-    by_output = {output["name"]: output for output in outputs}
+    by_output = {output.name: output for output in outputs}
     spread = []
     for name, value in pairs:
         output = by_output[name]
         try:
-            array = numpy.asarray(value, numpy.float64)
-            if array.shape != output["shape"]:
-                array = numpy.broadcast_to(array, output["shape"])
+            array = numpy.asarray(value, FLOAT64)
+            if array.shape != output.shape:
+                array = numpy.broadcast_to(array, output.shape)
             check_scale(name, array, output, values)
             spread.append((name, array))
         except (TypeError, ValueError) as failure:
-            raise script_error(f"error_scale() for {name}: {failure}; the output's shape is "
-                               f"{output['shape']}")
+            raise script_error(f"error_scale() for {name}: {failure}; the output's shape is {output.shape}")
     return store(spread, writer, "error_scale()")
 
 
@@ -342,7 +358,7 @@ def number_or_text(text):
 
 def verdict_of(predicate, tensor, raw):
     """Calls the predicate on the kernel's output; returns one bool per element."""
-    name = tensor["name"]
+    name = tensor.name
     if not callable(predicate):
         raise script_error(f"the reference returned a predicate for {name}, and no longer did when it was asked again")
     said = numpy.asarray(predicate(array_of(tensor, raw)))
@@ -350,38 +366,55 @@ def verdict_of(predicate, tensor, raw):
         raise script_error(f"the predicate for {name} returned {said.dtype}; expected True or False, for each element or "
                            f"for the output as a whole")
     try:
-        return numpy.broadcast_to(said, tensor["shape"])
+        return numpy.broadcast_to(said, tensor.shape)
     except ValueError:
         raise script_error(f"the predicate for {name} returned the shape {said.shape}, which does not fit the output's: "
-                           f"{tuple(tensor['shape'])}")
+                           f"{tensor.shape}")
+
+
+def values_of(request, raw):
+    """All that a function may name: integers before numbers before other arguments, and tensors before all of them."""
+    form = request.form
+    values = request.integers()
+    for name, number in form.numbers.items():
+        values.setdefault(name, number)
+    for name, text in form.kwargs.items():
+        if name not in values:
+            values[name] = number_or_text(text)
+    for tensor in request.inputs():
+        values[tensor.name] = array_of(tensor, raw)
+    return values
 
 
 def run_function(module, request):
-    raw = bool(getattr(module, "RAW", False))
-    values = dict(request["integers"])
-    for name, number in request["numbers"].items():
-        values.setdefault(name, number)
-    for name, text in request["kwargs"].items():
-        if name not in values:
-            values[name] = number_or_text(text)
-    values.update((tensor["name"], array_of(tensor, raw)) for tensor in request["inputs"])
-    writer, names = Writer(request["result_offset"]), request["output_names"]
-    function = request["function"]
-    pairs = by_name(call_with(getattr(module, function), values, f"{function}()"), names, f"{function}()")
-    if request["judged"]:
+    form, raw = request.form, bool(getattr(module, "RAW", False))
+    values = values_of(request, raw)
+    writer, function = Writer(request.result_offset), form.function
+    what = f"{function}()"
+    answer = call_with(getattr(module, function), values, what, form)
+    if type(answer) is ARRAY and len(form.output_names) == 1 and not form.judged:  # What most references return.
+        outputs, predicates = store([(form.output_names[0], answer)], writer, what), ()
+        return Answer(outputs, scales_for(module, form, values, outputs, writer), predicates, True)
+    pairs = by_name(answer, form.output_names, what)
+    if form.judged:
         predicates = dict(pairs)
-        said = [(tensor["name"], verdict_of(predicates.get(tensor["name"]), tensor, raw)) for tensor in request["judged"]]
-        return {"outputs": store(said, writer, "the predicate"), "scales": [], "function_form": True}
-    predicates = [name for name, value in pairs if callable(value)]
-    if predicates and not request["may_judge"]:
+        said = [(tensor.name, verdict_of(predicates.get(tensor.name), tensor, raw)) for tensor in request.judged()]
+        return Answer(store(said, writer, "the predicate"), [], (), True)
+    predicates = tuple(name for name, value in pairs if callable(value))
+    if predicates and not form.may_judge:
         raise script_error(f"{function}() returned a function for {', '.join(predicates)}, which judges what a kernel of "
                            f"gpuemu.toml wrote; expected the values: this output came from a client")
-    outputs = store([(name, value) for name, value in pairs if not callable(value)], writer, f"{function}()")
-    scales = []
+    outputs = store([(name, value) for name, value in pairs if not callable(value)], writer, what)
+    return Answer(outputs, scales_for(module, form, values, outputs, writer), predicates, True)
+
+
+def scales_for(module, form, values, outputs, writer):
+    """The error scales of the outputs, where they are wanted and the script has them."""
+    if not form.want_scale:
+        return []
+    function = form.function
     error_scale = getattr(module, "error_scale" if function == "reference" else f"{function}_error_scale", None)
-    if request["want_scale"] and callable(error_scale):
-        scales = scales_of(error_scale, values, outputs, writer)
-    return {"outputs": outputs, "scales": scales, "predicates": predicates, "function_form": True}
+    return scales_of(error_scale, values, outputs, writer, form) if callable(error_scale) else []
 
 
 def raised(path, failure, printed, note):
@@ -411,14 +444,14 @@ def fresh_tail():
 
 def try_function(request):
     """The reply, or None when the script must run as a process."""
-    path, printed = request["script"], fresh_tail()
+    path, printed = request.form.script, fresh_tail()
     before = sys.stdout, sys.stderr, list(sys.path)
     sys.stdout = sys.stderr = printed
     sys.path.insert(0, folder_of(path))
     try:
         with numpy.errstate(all="ignore"):
             script = scripts.current(path)
-            if not script.has(request["function"]):
+            if not script.has(request.form.function):
                 return None
             with script, script.reads:
                 return run_function(script.module, request)

@@ -13,6 +13,7 @@ import traceback
 from reference_arena import Writer, packed_bytes
 from reference_common import (OWN_PID, ITEM_BYTES, OUTPUT_BYTES_MAX, Failure, Tail, count_of, memory_note,
                          script_error, with_output)
+from reference_message import Answer
 from reference_reads import reads_of
 
 DRAIN_SECONDS = 0.2  # After its end a script's grandchildren may hold its pipes open: wait no longer.
@@ -28,12 +29,12 @@ def strides_of(shape):
 
 def case_document(request):
     inputs = {}
-    for tensor in request["inputs"]:
-        inputs[tensor["name"]] = {
-            "shape": tensor["shape"], "strides": strides_of(tensor["shape"]),
-            "dtype": tensor["dtype"],
+    for tensor in request.inputs():
+        inputs[tensor.name] = {
+            "shape": tensor.shape, "strides": strides_of(tensor.shape),
+            "dtype": tensor.dtype,
             "data": base64.b64encode(packed_bytes(tensor)).decode("ascii")}
-    return json.dumps({"inputs": inputs, "kwargs": request["kwargs"]}).encode()
+    return json.dumps({"inputs": inputs, "kwargs": request.kwargs()}).encode()
 
 
 def become_script(path, pipes, report):
@@ -270,10 +271,10 @@ def answer_tensors(output, names, path):
 
 
 def run_process(request):
-    path = request["script"]
+    path = request.form.script
     if not os.path.isfile(path):
         raise script_error(f"reference script {path} does not exist")
-    run = Run(path, case_document(request), request["timeout_ms"] / 1000)
+    run = Run(path, case_document(request), request.form.timeout_ms / 1000)
     try:
         try:
             run.pump()
@@ -284,9 +285,8 @@ def run_process(request):
         if os.WEXITSTATUS(run.status) != 0:
             note = memory_note(request) if "MemoryError" in run.errors.text() else ""
             raise script_error(f"ended with exit code {os.WEXITSTATUS(run.status)}, expected 0{note}")
-        tensors = answer_tensors(b"".join(run.output), request["output_names"], path)
+        tensors = answer_tensors(b"".join(run.output), request.form.output_names, path)
     except Failure as failure:
         raise Failure(failure.code, with_output(f"{path}: {failure}", run.errors.text()))
-    writer = Writer(request["result_offset"])
-    return {"outputs": [writer.append(*tensor) for tensor in tensors], "scales": [],
-            "function_form": False}
+    writer = Writer(request.result_offset)
+    return Answer([writer.append(*tensor) for tensor in tensors], [], (), False)

@@ -3,6 +3,7 @@ import mmap
 import os
 
 from reference_common import ITEM_BYTES, Failure, count_of
+from reference_message import Placed
 
 
 def mapped(descriptor, size, least):
@@ -68,8 +69,7 @@ arena = Arena()
 
 
 def packed_bytes(tensor):
-    length = count_of(tensor["shape"]) * ITEM_BYTES[tensor["dtype"]]
-    return arena.read(tensor["offset"], length)
+    return arena.read(tensor.offset, count_of(tensor.shape) * ITEM_BYTES[tensor.dtype])
 
 
 class Writer:
@@ -88,4 +88,4 @@ class Writer:
     def append(self, name, dtype, shape, content):
         offset = self.take(len(content))
         arena.write(offset, content)
-        return {"name": name, "dtype": dtype, "shape": list(shape), "offset": offset}
+        return Placed(name, dtype, shape, offset)

@@ -58,7 +58,7 @@ def with_output(message, *texts):
 
 def memory_note(request):
     """What to add to a message about memory that ran out."""
-    most = request["memory_bytes"]
+    most = request.form.memory_bytes
     if not most:
         return ""
     return (f"; references may hold {most >> 20} MiB each: [validation].reference_memory_limit_mb in gpuemu.toml "

@@ -52,14 +52,16 @@ def keep_lines(file, source):
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
 
 
-def load_parts(parts):
-    """The parts as modules, in order. Scripts can neither see them nor stand in for them."""
+def load_parts(parts, **loaded):
+    """The parts as modules, in order; they may import those that are loaded. Scripts can neither see them nor stand in for
+    them."""
+    sys.modules.update(loaded)
     for name, source in parts.items():
         module = sys.modules[name] = types.ModuleType(name)
         file = f"<gpuemu>/{name}.py"
         keep_lines(file, source)
         exec(compile(source, file, "exec"), module.__dict__)
-    return types.SimpleNamespace(**{name: sys.modules.pop(name) for name in parts})
+    return types.SimpleNamespace(**{name: sys.modules.pop(name) for name in [*loaded, *parts]})
 
 
 def encodable(text):
@@ -76,20 +78,20 @@ def limit_memory(most):
 
 
 def answer(request):
-    limit_memory(request["memory_bytes"])
-    parts.reference_arena.arena.choose(request["arena"])
+    form = request.form
+    limit_memory(form.memory_bytes)
+    parts.reference_arena.arena.choose(request.arena)
     try:
-        reply = None if request["process_only"] else parts.function_form.try_function(request)
+        reply = None if form.process_only else parts.function_form.try_function(request)
         reply = reply or parts.process_form.run_process(request)
-        reply["reads"] = parts.reference_reads.reads_of(request["script"]).record()
-        return messages.answer_frame(reply)
+        return messages.answer_frame(reply, parts.reference_reads.reads_of(form.script).record())
     except parts.reference_common.Failure as failure:
         return failed(failure.code, str(failure))
     except MemoryError:
         return failed("ResourceExhausted",
-                      f"{request['script']}: out of memory{parts.reference_common.memory_note(request)}")
+                      f"{form.script}: out of memory{parts.reference_common.memory_note(request)}")
     except OSError as failure:
-        return failed("Io", f"{request['script']}: {failure}")
+        return failed("Io", f"{form.script}: {failure}")
 
 
 def failed(code, message):
@@ -143,7 +145,7 @@ messages = load_parts({"reference_message": PARTS.pop("reference_message")}).ref
 try:
     import faulthandler
 
-    parts = load_parts(PARTS)
+    parts = load_parts(PARTS, reference_message=messages)
     parts.reference_arena.arena.first = CONTROL + 1
 except ImportError as missing:
     say({"fatal": f"{sys.executable} cannot import {missing.name or 'numpy'}: {missing}"})

@@ -112,7 +112,7 @@ TEST_F(RequestsTogether, ALowLimitOfOpenFilesIsEnough) {
 
 TEST_F(RequestsTogether, AnErrorOfTheProcessItselfShowsItsLine) {
   ASSERT_TRUE(begin(0, "import __main__\n  __main__.messages = None\n  return x"));
-  expect_error(0, ErrorCode::Compile, "return messages.answer_frame(reply)");
+  expect_error(0, ErrorCode::Compile, "return messages.answer_frame(reply, ");
 }
 
 TEST_F(RequestsTogether, WhatAScriptWritesToTheSocketOfItsProcessIsItsOwnFault) {
