@@ -100,23 +100,23 @@ double largest_finite_float32(std::span<const std::byte> values) {
 bool has_vector_blocks() { return __builtin_cpu_supports("avx2") != 0; }
 
 GPUEMU_AVX2 void automatic_bounds_by_four(const BoundTerms& terms, const double* references,
-                                          std::span<double> scales) {
+                                          const double* scales, std::span<double> bounds) {
   const __m256d exponent_bits = _mm256_castsi256_pd(_mm256_set1_epi64x(int64_t{0x7FF} << 52));
   const __m256d min_normal = _mm256_set1_pd(terms.format.min_normal);
   const __m256d ulp_of_one = _mm256_set1_pd(2 * terms.format.unit);
   const __m256d sum_factor = _mm256_set1_pd(terms.sum_factor);
   const __m256d value_factor = _mm256_set1_pd(terms.value_factor);
   const __m256d floor = _mm256_set1_pd(terms.floor), infinity = _mm256_set1_pd(kInfinity);
-  for (size_t i = 0; i < scales.size(); i += 4) {
+  for (size_t i = 0; i < bounds.size(); i += 4) {
     const __m256d reference = _mm256_loadu_pd(references + i);
-    const __m256d scale = magnitude(_mm256_loadu_pd(scales.data() + i));
+    const __m256d scale = magnitude(_mm256_loadu_pd(scales + i));
     const __m256d power = _mm256_max_pd(_mm256_and_pd(reference, exponent_bits), min_normal);
     __m256d bound = _mm256_mul_pd(power, ulp_of_one);
     bound = _mm256_add_pd(bound, _mm256_mul_pd(sum_factor, scale));
     bound = _mm256_add_pd(bound, _mm256_mul_pd(value_factor, magnitude(reference)));
     bound = _mm256_add_pd(bound, floor);
     const __m256d finite = _mm256_cmp_pd(scale, infinity, _CMP_LT_OQ);
-    _mm256_storeu_pd(scales.data() + i, _mm256_blendv_pd(infinity, bound, finite));
+    _mm256_storeu_pd(bounds.data() + i, _mm256_blendv_pd(infinity, bound, finite));
   }
 }
 
@@ -135,7 +135,7 @@ GPUEMU_AVX2 double largest_finite_by_four(std::span<const double> values) {
 
 bool has_vector_blocks() { return false; }
 double largest_finite_by_four(std::span<const double>) { return 0; }
-void automatic_bounds_by_four(const BoundTerms&, const double*, std::span<double>) {}
+void automatic_bounds_by_four(const BoundTerms&, const double*, const double*, std::span<double>) {}
 
 #endif
 

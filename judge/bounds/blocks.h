@@ -25,8 +25,9 @@ struct FiniteSum {
   size_t count = 0;
 };
 FiniteSum sum_of_finite(std::span<const double> values);
-/// Turns scales into bounds. Requires has_vector_blocks() and scales.size() % 4 == 0.
+/// Turns scales into bounds, which may be written over them. Requires has_vector_blocks() and
+/// bounds.size() % 4 == 0.
 void automatic_bounds_by_four(const BoundTerms& terms, const double* references,
-                              std::span<double> scales);
+                              const double* scales, std::span<double> bounds);
 
 }  // namespace gpuemu

@@ -298,13 +298,10 @@ double ErrorBound::at(size_t index, double reference) const {
   return automatic_bound(terms_, reference, scale_at(index, reference));
 }
 
-void ErrorBound::fill_scales(size_t first, std::span<const double> references,
-                             std::span<double> scales) const {
+std::span<const double> ErrorBound::scales_of(size_t first, std::span<const double> references,
+                                              std::span<double> scales) const {
   const std::span<const double> each = given_.empty() ? std::span(per_element_) : given_;
-  if (!each.empty()) {
-    std::copy_n(each.begin() + static_cast<std::ptrdiff_t>(first), scales.size(), scales.begin());
-    return;
-  }
+  if (!each.empty()) return each.subspan(first, references.size());
   for (size_t i = 0; i < scales.size();) {
     const size_t row = (first + i) / row_size_;
     const bool by_row = !row_maxima_.empty();
@@ -313,6 +310,7 @@ void ErrorBound::fill_scales(size_t first, std::span<const double> references,
         by_row ? std::min(scales.size(), (row + 1) * row_size_ - first) : scales.size();
     for (; i < end; ++i) scales[i] = multiplier_ * std::fabs(references[i]) + addend_ + of_row;
   }
+  return scales;
 }
 
 void ErrorBound::fill(size_t first, std::span<const double> references,
@@ -322,11 +320,13 @@ void ErrorBound::fill(size_t first, std::span<const double> references,
     for (size_t i = 0; i < count; ++i) bounds[i] = atol_ + rtol_ * std::fabs(references[i]);
     return;
   }
-  fill_scales(first, references, bounds);
+  const std::span<const double> scales = scales_of(first, references, bounds);
   const size_t groups = has_vector_blocks() ? count / 4 * 4 : 0;
-  if (groups > 0) automatic_bounds_by_four(terms_, references.data(), bounds.first(groups));
+  if (groups > 0) {
+    automatic_bounds_by_four(terms_, references.data(), scales.data(), bounds.first(groups));
+  }
   for (size_t i = groups; i < count; ++i) {
-    bounds[i] = automatic_bound(terms_, references[i], bounds[i]);
+    bounds[i] = automatic_bound(terms_, references[i], scales[i]);
   }
 }
 

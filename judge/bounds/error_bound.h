@@ -44,8 +44,9 @@ class ErrorBound {
   void take_scale(const Comparison& comparison, double magnitude);
   double row_maximum(size_t row) const;
   double scale_at(size_t index, double reference) const;
-  void fill_scales(size_t first, std::span<const double> references,
-                   std::span<double> scales) const;
+  /// Returns the scales of the references' elements: where they lie, or written to `scales`.
+  std::span<const double> scales_of(size_t first, std::span<const double> references,
+                                    std::span<double> scales) const;
 
   bool automatic_ = false;
   double atol_ = 0, rtol_ = 0;

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "common/numeric/infinity.h"
+#include "judge/scan/select_ranks.h"
 
 namespace gpuemu {
 namespace {
@@ -46,8 +47,6 @@ void add_edges(std::span<const double> window, std::vector<double>& edges) {
   }
 }
 
-using Parts = std::vector<std::span<const double>>;
-
 /// Returns element `rank` of the values in the cell. Sorts into bins first, because nth_element
 /// alone takes three times as long.
 double select(const Parts& parts, const ValueRange& cell, uint64_t rank) {
@@ -81,88 +80,6 @@ double select(const Parts& parts, const ValueRange& cell, uint64_t rank) {
 }
 
 bool single(double from, double to) { return next(from) == to; }
-
-/// Bins for finite values from 0 to `largest`, by exponent and the first digits; the lowest holds
-/// all that are 2^32 times smaller. The bits of such values are in their order.
-class DigitBins {
- public:
-  static constexpr size_t kCount = 1024;
-
-  explicit DigitBins(double largest) : lowest_((bits(largest) >> kShift) - (kCount - 1)) {}
-  size_t of(double value) const {
-    return static_cast<size_t>(std::max<int64_t>((bits(value) >> kShift) - lowest_, 0));
-  }
-
- private:
-  static int64_t bits(double value) { return std::bit_cast<int64_t>(value); }
-  static constexpr int kShift = 47;  // Leaves 11 bits of exponent and 5 digits.
-  int64_t lowest_;
-};
-
-double largest_of(std::span<const double> values) {
-  // Several at a time, because each maximum waits for the one before.
-  std::array<double, 8> lanes{};
-  const size_t whole = values.size() / lanes.size() * lanes.size();
-  for (size_t i = 0; i < whole; i += lanes.size()) {
-    for (size_t lane = 0; lane < lanes.size(); ++lane) {
-      lanes[lane] = values[i + lane] > lanes[lane] ? values[i + lane] : lanes[lane];
-    }
-  }
-  for (const double value : values.subspan(whole)) lanes[0] = std::max(lanes[0], value);
-  return *std::ranges::max_element(lanes);
-}
-
-using Ranks = std::array<uint64_t, kPercentileCount>;
-
-/// Returns the elements at `ranks` (ascending) of all values.
-std::array<double, kPercentileCount> select_all(const Parts& parts, const Ranks& ranks) {
-  double largest = 0;
-  for (const auto values : parts) largest = std::max(largest, largest_of(values));
-  if (largest == 0) return {};  // Most results of simple ops are exact.
-  const DigitBins bins(largest);
-  std::array<uint32_t, DigitBins::kCount> sizes{};
-  for (const auto values : parts) {
-    for (const double value : values) ++sizes[bins.of(value)];
-  }
-  struct Bin {
-    uint64_t before = 0;
-    std::vector<double> inside;
-  };
-  std::array<Bin, kPercentileCount> wanted;
-  std::array<size_t, kPercentileCount> bin_of{};  // Place in `wanted`, by rank.
-  std::array<uint8_t, DigitBins::kCount>
-      place{};  // Place in `wanted` plus one, by bin; 0 for none.
-  size_t found = 0, bin = 0;
-  uint64_t before = 0;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    while (before + sizes[bin] <= ranks[i]) before += sizes[bin++];
-    if (place[bin] == 0) {
-      wanted[found].before = before;
-      wanted[found].inside.reserve(sizes[bin]);
-      place[bin] = static_cast<uint8_t>(++found);
-    }
-    bin_of[i] = place[bin] - size_t{1};
-  }
-  for (const auto values : parts) {
-    for (const double value : values) {
-      const uint8_t to = place[bins.of(value)];
-      if (to != 0) wanted[to - 1].inside.push_back(value);
-    }
-  }
-  std::array<double, kPercentileCount> all{};
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    Bin& one = wanted[bin_of[i]];
-    const double first = one.inside.front();
-    if (std::ranges::all_of(one.inside, [first](double value) { return value == first; })) {
-      all[i] = first;
-      continue;
-    }
-    const auto at = one.inside.begin() + static_cast<std::ptrdiff_t>(ranks[i] - one.before);
-    std::nth_element(one.inside.begin(), at, one.inside.end());
-    all[i] = *at;
-  }
-  return all;
-}
 
 /// Returns element `rank` of the sorted values.
 double value_at_rank(uint64_t rank, const HistogramCells& cells, const CellCounts& counts,
@@ -301,7 +218,7 @@ std::array<double, kPercentileCount> percentiles_of(uint64_t count, const Histog
   }
   std::array<double, kPercentileCount> all{};
   if (cells.all && ranks.back() < counts.finite) {
-    return select_all({counts.kept.begin(), counts.kept.end()}, ranks);
+    return select_ranks({counts.kept.begin(), counts.kept.end()}, ranks);
   }
   for (size_t which = 0; which < ranks.size(); ++which) {
     all[which] = value_at_rank(ranks[which], cells, counts, revisit);

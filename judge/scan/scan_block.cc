@@ -38,6 +38,15 @@ void add_relative(double absolute, double difference, double reference, Scan& sc
   if (!std::isnan(against)) scan.max_rel_diff = std::max(scan.max_rel_diff, against);
 }
 
+/// Part of a block that is scanned one by one if vectors refuse the block and this part of it.
+constexpr size_t kPieceElements = 2 * kGroupElements;
+
+/// Returns false if the block needs slow_block; `scan` is then unchanged.
+bool vector_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
+  return (run.narrow && float_block(run, first, count, scan)) ||
+         wide_block(run, first, count, scan);
+}
+
 struct Element {
   size_t index;
   double output, reference, bound;
@@ -78,9 +87,10 @@ void slow_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
 
 double use_threshold(const Scan& scan) { return scan.bound_ratio_max * (1 - 0x1p-50); }
 
-void judge_errors(const BlockRun& run, const WideBlock& block, Scan& scan) {
+void judge_errors(const BlockRun& run, const WideBlock& block, size_t first, size_t last,
+                  Scan& scan) {
   const bool ulps_pass = run.judge.comparison().policy.tolerance.ulp.has_value();
-  for (size_t i = 0; i < block.count; ++i) {
+  for (size_t i = first; i < last; ++i) {
     const size_t index = block.first + i;
     if (!(block.error[i] <= block.bound[i])) {
       const Fault fault =
@@ -95,10 +105,14 @@ void judge_errors(const BlockRun& run, const WideBlock& block, Scan& scan) {
 
 void scan_block(const BlockRun& run, size_t first, size_t count, Scan& scan) {
   const size_t groups = run.wide ? count / kGroupElements * kGroupElements : 0;
-  const bool done = groups > 0 && ((run.narrow && float_block(run, first, groups, scan)) ||
-                                   wide_block(run, first, groups, scan));
-  const size_t from = done ? groups : 0;
-  if (from < count) slow_block(run, first + from, count - from, scan);
+  if (groups > 0 && !vector_block(run, first, groups, scan)) {
+    // Often a single element is not finite.
+    for (size_t at = 0; at < groups; at += kPieceElements) {
+      const size_t piece = std::min(kPieceElements, groups - at);
+      if (!vector_block(run, first + at, piece, scan)) slow_block(run, first + at, piece, scan);
+    }
+  }
+  if (groups < count) slow_block(run, first + groups, count - groups, scan);
 }
 
 }  // namespace gpuemu

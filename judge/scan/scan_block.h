@@ -38,8 +38,10 @@ struct WideBlock {
 };
 /// An error up to this many bounds cannot raise the largest ratio, despite rounding.
 double use_threshold(const Scan& scan);
-/// Examines again a block without non-finite elements that has faults or raises the largest ratio.
-void judge_errors(const BlockRun& run, const WideBlock& block, Scan& scan);
+/// Examines again the elements from place `first` to `last` of a block without non-finite elements,
+/// of which some may be faults or raise the largest ratio.
+void judge_errors(const BlockRun& run, const WideBlock& block, size_t first, size_t last,
+                  Scan& scan);
 
 /// Both require has_vector_blocks() and count % kGroupElements == 0. If they return false, `scan`
 /// is unchanged.

@@ -1,4 +1,5 @@
 // Scans blocks in float64, four elements at a time.
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -64,8 +65,10 @@ struct WideTotals {
   double sum_abs = 0, max_abs = 0, sum_rel = 0, max_rel = 0;
   double max_at_zero = 0;  ///< Largest error for a reference of 0.
   uint64_t zeros = 0;
-  bool judge = false;  ///< Some error may be a fault or raise the largest ratio.
+  uint64_t judge = 0;  ///< A bit for each group in which an error may be a fault or raise the
+                       ///< largest ratio.
 };
+static_assert(kBlockElements / kGroupElements <= 64);
 
 /// Fills block.error. Invalid, with a non-finite sum, if an error is not finite.
 GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
@@ -73,6 +76,7 @@ GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
   const __m256d smallest = _mm256_set1_pd(std::numeric_limits<double>::denorm_min());
   __m256d sum_abs = none, max_abs = none, sum_rel = none, max_rel = none, at_zero = none;
   __m256d judge = none;
+  uint64_t groups = 0;
   __m256i zeros = _mm256_setzero_si256();
   for (size_t i = 0; i < block.count; i += 4) {
     const __m256d reference = _mm256_loadu_pd(block.reference.data() + i);
@@ -93,14 +97,13 @@ GPUEMU_AVX2 WideTotals measure(WideBlock& block, double threshold) {
     const __m256d limit = _mm256_max_pd(_mm256_mul_pd(use, bound), smallest);
     const __m256d worse = _mm256_cmp_pd(error, limit, _CMP_GE_OQ);
     judge = _mm256_or_pd(judge, _mm256_or_pd(over, worse));
+    if ((i + 4) % kGroupElements != 0) continue;
+    groups |= uint64_t{_mm256_movemask_pd(judge) != 0} << (i / kGroupElements);
+    judge = none;
   }
-  WideTotals totals{sum_of(sum_abs),
-                    max_of(max_abs),
-                    sum_of(sum_rel),
-                    max_of(max_rel),
-                    max_of(at_zero),
-                    0,
-                    _mm256_movemask_pd(judge) != 0};
+  WideTotals totals{sum_of(sum_abs), max_of(max_abs), sum_of(sum_rel),
+                    max_of(max_rel), max_of(at_zero), 0,
+                    groups};
   for (const uint64_t lane : numbers_of(zeros)) totals.zeros += lane;
   return totals;
 }
@@ -119,7 +122,10 @@ GPUEMU_AVX2 bool wide_block(const BlockRun& run, size_t first, size_t count, Sca
   run.judge.bound().fill(first, block.reference, {block.bound.data(), count});
   const WideTotals totals = measure(block, use_threshold(scan));
   if (!std::isfinite(totals.sum_abs)) return false;
-  if (totals.judge) judge_errors(run, block, scan);
+  for (uint64_t left = totals.judge; left != 0; left &= left - 1) {
+    const auto group = static_cast<size_t>(std::countr_zero(left)) * kGroupElements;
+    judge_errors(run, block, group, group + kGroupElements, scan);
+  }
   scan.count += count;
   scan.sum_abs += totals.sum_abs;
   scan.max_abs = std::max(scan.max_abs, totals.max_abs);
