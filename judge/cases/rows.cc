@@ -32,8 +32,11 @@ constexpr std::array kStairs = {Form::Rising, Form::Spike, Form::RisingBelowZero
 constexpr std::array kAfterFirst = {Form::NearEps, Form::Ties,     Form::Negative, Form::Rising,
                                     Form::Offset,  Form::Constant, Form::Zeros,    Form::Spike};
 
-/// Exponents of magnitudes near an epsilon: their squares are around 1e-5 to 1e-12.
-constexpr std::array kNearEps = {-6, -7, -8, -9, -10, -11, -13, -20};
+/// Magnitudes near an epsilon: their squares are around 1e-5 to 1e-12.
+constexpr std::array kNearEps = {0x1p-6,  0x1p-7,  0x1p-8,  0x1p-9,
+                                 0x1p-10, 0x1p-11, 0x1p-13, 0x1p-20};
+constexpr double kNoPlace = -1;
+constexpr int32_t kColumnsAtOnce = 1 << 16;
 
 /// Parameters shared by all rows of a tensor.
 struct Table {
@@ -49,11 +52,11 @@ struct Table {
 
 struct Row {
   Form form;
-  double draw;      ///< From 0 to 1.
-  double power;     ///< Power of two for a row of ties.
-  double place;     ///< Position of the one different element.
-  bool has_second;  ///< Ties contain -128 besides 127.
-  double number;    ///< Index along its axis.
+  double draw;    ///< From 0 to 1.
+  double power;   ///< Power of two for a row of ties.
+  double place;   ///< Position of the one different element.
+  double second;  ///< Position of the -128 that ties contain besides 127, or kNoPlace.
+  double number;  ///< Index along its axis.
 };
 
 /// Returns a power of two by which 128 fits the domain; 0 if there is none.
@@ -111,36 +114,39 @@ Row row_of(const ValueRecipe& recipe, const Table& table, size_t number, double 
           .draw = draw,
           .power = table.shift,
           .place = std::floor(draw * table.count),
-          .has_second = false,
+          .second = kNoPlace,
           .number = static_cast<double>(number % table.rows)};
   if (row.form != Form::Ties || recipe.strategy == Strategy::ExactTies) return row;
   const double eighth = draw * 8;
   row.place = std::floor((eighth - std::floor(eighth)) * table.count);
   row.power = std::ldexp(table.shift, -static_cast<int>(std::max(0.0, std::floor(eighth) - 4)));
-  row.has_second = number % 2 == 1;
+  if (number % 2 == 1 && table.count > 1) row.second = std::fmod(row.place + 1, table.count);
   return row;
 }
 
-double ordinary(const Table& table, double draw) {
+// What follows is inlined into a function for each set of vectors.
+#define GPUEMU_INLINE [[gnu::always_inline]] inline
+
+GPUEMU_INLINE double ordinary(const Table& table, double draw) {
   const double part = draw * (table.hi - table.lo);
   return table.lo + part;
 }
 
-double offset(const Table& table, double draw) {
+GPUEMU_INLINE double offset(const Table& table, double draw) {
   const double centre = table.is_wide ? 1000 : 100;
   if (table.domain.lo > centre - 1 || table.domain.hi < centre + 1) return ordinary(table, draw);
   return centre - 1 + 2 * draw;
 }
 
-double near_eps(const Table& table, const Row& row, double draw) {
-  const double most = std::ldexp(1.0, kNearEps[static_cast<size_t>(row.draw * 8)]);
+GPUEMU_INLINE double near_eps(const Table& table, const Row& row, double draw) {
+  const double most = kNearEps[static_cast<size_t>(row.draw * 8)];
   if (table.domain.lo > most || table.domain.hi < -most) return ordinary(table, draw);
   if (table.domain.lo >= 0) return draw * most;
   if (table.domain.hi <= 0) return -(draw * most);
   return (2 * draw - 1) * most;
 }
 
-double negative(const Table& table, double draw) {
+GPUEMU_INLINE double negative(const Table& table, double draw) {
   const double least = std::max(-10.0, table.domain.lo);
   if (table.domain.lo >= 0 || table.domain.hi < least / 2) return ordinary(table, draw);
   return least * (1 - draw * 0.5);
@@ -157,7 +163,7 @@ double power_in(const Table& table, double draw) {
 }
 
 /// Returns a whole number and a half, small in half of the draws, at one of four scales.
-double tie(const Table& table, const Row& row, double column, double draw) {
+GPUEMU_INLINE double tie(const Table& table, const Row& row, double column, double draw) {
   if (table.is_scale) return power_in(table, draw);
   if (row.power == 0) return ordinary(table, draw);
   double value = 127;
@@ -166,11 +172,9 @@ double tie(const Table& table, const Row& row, double column, double draw) {
     double whole = std::floor(wide) - 127;
     const int kind = static_cast<int>((wide - std::floor(wide)) * 8);
     if (kind >= 4) whole = static_cast<double>((static_cast<int>(whole) + 128) % 8 - 4);
-    value = std::ldexp(whole + 0.5, -(kind % 4));
+    value = (whole + 0.5) / static_cast<double>(1 << (kind % 4));
   }
-  if (row.has_second && table.count > 1 && column == std::fmod(row.place + 1, table.count)) {
-    value = -128;
-  }
+  if (column == row.second) value = -128;
   value *= row.power;
   if (table.domain.lo >= 0) value = std::abs(value);
   if (table.domain.hi <= 0) value = -std::abs(value);
@@ -179,14 +183,14 @@ double tie(const Table& table, const Row& row, double column, double draw) {
 
 /// Avoids the interval where exp is subnormal but not yet 0, and the usual formulas of sigmoids
 /// lose it; with values farther out they are accurate. Ties stay below the largest of their row.
-double outside_gap(double value, Form form) {
+GPUEMU_INLINE double outside_gap(double value, Form form) {
   constexpr double kGapLow = -115, kGapHigh = -87, kStep = 30;
   return value > kGapLow && value < kGapHigh ? value + (form == Form::Ties ? kStep : -kStep)
                                              : value;
 }
 
 template <Form kForm>
-double element(const Table& table, const Row& row, double column, double draw) {
+GPUEMU_INLINE double element(const Table& table, const Row& row, double column, double draw) {
   const double width = table.reach_hi - table.reach_lo;
   const double part = (column + draw) / table.count;
   switch (kForm) {
@@ -219,13 +223,41 @@ double element(const Table& table, const Row& row, double column, double draw) {
 }
 
 template <Form kForm>
-void fill_row(const Table& table, const Row& row, std::span<double> values) {
-  double column = 0;
-  for (double& value : values) {
-    value = outside_gap(element<kForm>(table, row, column, value), kForm);
-    column += 1;
+GPUEMU_INLINE void fill_row_any(const Table& table, const Row& row, std::span<double> values) {
+  // Copies: what the loop writes could be one of their numbers.
+  const Table of_table = table;
+  const Row of_row = row;
+  for (size_t first = 0; first < values.size(); first += kColumnsAtOnce) {
+    const auto some =
+        values.subspan(first, std::min<size_t>(kColumnsAtOnce, values.size() - first));
+    const auto before = static_cast<double>(first);
+    // Vector units convert 32-bit integers.
+    for (int32_t i = 0; i < static_cast<int32_t>(some.size()); ++i) {
+      double& value = some[static_cast<size_t>(i)];
+      const double column = before + static_cast<double>(i);
+      value = outside_gap(element<kForm>(of_table, of_row, column, value), kForm);
+    }
   }
 }
+
+#if defined(__x86_64__)
+template <Form kForm>
+[[gnu::target("avx2")]] void fill_row_avx2(const Table& table, const Row& row,
+                                           std::span<double> values) {
+  fill_row_any<kForm>(table, row, values);
+}
+#endif
+
+/// Replaces draws by the elements of a row of this form.
+template <Form kForm>
+void fill_row(const Table& table, const Row& row, std::span<double> values) {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2")) return fill_row_avx2<kForm>(table, row, values);
+#endif
+  fill_row_any<kForm>(table, row, values);
+}
+
+#undef GPUEMU_INLINE
 
 /// Replaces draws by the elements of a row.
 void fill_row(const Table& table, const Row& row, std::span<double> values) {
