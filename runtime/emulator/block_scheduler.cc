@@ -5,7 +5,6 @@
 #include <thread>
 #include <utility>
 
-#include "runtime/emulator/machine/thread_scheduler.h"
 #include "runtime/emulator/program/budget.h"
 #include "runtime/emulator/program/program.h"
 
@@ -37,6 +36,8 @@ Schedule::Schedule(Launch& launch, ClusterPool& pool, uint32_t threads, size_t r
     : launch_(launch),
       pool_(pool),
       clusters_(cluster_count(launch)),
+      order_(launch.inputs.config->thread_order, launch.inputs.config->thread_order_seed,
+             clusters_),
       held_(std::max<uint64_t>(1, issue.held / blocks_of_cluster(launch))),
       resident_max_(issue.in_order ? std::min<size_t>(resident_max, held_) : resident_max),
       issue_(issue),
@@ -61,9 +62,7 @@ void Schedule::join(Clusters& resident, Clusters& spare, Taken& taken, size_t wa
     resident.push_back(std::move(spare.back()));
     spare.pop_back();
     if (counts_) count_another();
-    const LaunchConfig& config = *launch_.inputs.config;
-    resident.back()->start(
-        scheduled_block(config.thread_order, config.thread_order_seed, next, clusters_));
+    resident.back()->start(order_.at(next));
   }
 }
 

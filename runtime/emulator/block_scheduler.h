@@ -10,6 +10,7 @@
 
 #include "runtime/emulator/grid_deadlock.h"
 #include "runtime/emulator/machine/cluster_pool.h"
+#include "runtime/emulator/machine/thread_scheduler.h"
 
 namespace gpuemu::emulator {
 
@@ -76,6 +77,7 @@ class Schedule {
   Launch& launch_;
   ClusterPool& pool_;
   const uint64_t clusters_;
+  const BlockOrder order_;
   const uint64_t held_;  ///< Clusters that a real GPU has in progress at most.
   const size_t resident_max_;
   const Issue issue_;

@@ -69,9 +69,8 @@ TEST(ThreadOrder, ComesToEveryBlockOnce) {
   for (const ThreadOrder how : kAll) {
     for (const uint64_t count : {1u, 2u, 6u, 7u, 64u, 97u}) {
       std::set<uint64_t> seen;
-      for (uint64_t at = 0; at < count; ++at) {
-        seen.insert(scheduled_block(how, count + 1, at, count));
-      }
+      const BlockOrder order(how, count + 1, count);
+      for (uint64_t number = 0; number < count; ++number) seen.insert(order.at(number));
       EXPECT_EQ(seen.size(), count) << name_of(how);
       EXPECT_LT(*seen.rbegin(), count) << name_of(how);
     }

@@ -14,15 +14,28 @@ constexpr size_t kChanges = 3;
 constexpr uint64_t kChangesWithin = 256;
 }  // namespace
 
-uint64_t ThreadScheduler::draw(uint64_t below) { return scale_below(next_output(random_), below); }
+/// The first draw of a block is the warp that runs ahead.
+void ThreadScheduler::begin_draws() {
+  draws_ = true;
+  random_ = derive_state(seed_, block_, "turns");
+  ahead_ = static_cast<uint32_t>(draw(order_.size()));
+}
+
+uint64_t ThreadScheduler::draw(uint64_t below) {
+  if (!draws_) begin_draws();
+  return scale_below(next_output(random_), below);
+}
 
 void ThreadScheduler::start(uint64_t block, uint32_t warps) {
-  random_ = derive_state(seed_, block, "turns");
+  block_ = block;
+  draws_ = false;
   order_.resize(warps);
   std::iota(order_.begin(), order_.end(), uint32_t{0});
   if (how_ == ThreadOrder::Reverse) std::ranges::reverse(order_);
-  ahead_ = static_cast<uint32_t>(draw(warps));
-  if (how_ == ThreadOrder::FarAhead) std::swap(order_[0], order_[ahead_]);
+  if (how_ == ThreadOrder::FarAhead) {
+    begin_draws();
+    std::swap(order_[0], order_[ahead_]);
+  }
   rounds_ = 0;
   changes_left_.clear();
   if (how_ != ThreadOrder::Priorities) return;
@@ -48,15 +61,20 @@ uint64_t ThreadScheduler::slice(uint32_t warp, uint64_t longest) {
   return fine ? std::min(longest, kFineSlice) : longest;
 }
 
-uint64_t scheduled_block(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count) {
-  if (how == ThreadOrder::Reverse) return count - 1 - at;
-  if (how != ThreadOrder::Random && how != ThreadOrder::OneBlock) return at;
+BlockOrder::BlockOrder(ThreadOrder how, uint64_t seed, uint64_t count) : how_(how), count_(count) {
+  if (count == 0 || (how != ThreadOrder::Random && how != ThreadOrder::OneBlock)) return;
   // Stepping by a number coprime to the count visits every block once.
   Stream random(seed, count, "blocks");
-  const uint64_t first = random.below(count);
-  uint64_t step = 1 + random.below(count);
-  while (std::gcd(step, count) != 1) ++step;
-  return static_cast<uint64_t>((static_cast<uint128_for_products>(at) * step + first) % count);
+  first_ = random.below(count);
+  step_ = 1 + random.below(count);
+  while (std::gcd(step_, count) != 1) ++step_;
+}
+
+uint64_t BlockOrder::at(uint64_t number) const {
+  if (how_ == ThreadOrder::Reverse) return count_ - 1 - number;
+  if (step_ == 1 && first_ == 0) return number;
+  return static_cast<uint64_t>((static_cast<uint128_for_products>(number) * step_ + first_) %
+                               count_);
 }
 
 }  // namespace gpuemu::emulator

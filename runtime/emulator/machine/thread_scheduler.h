@@ -31,9 +31,11 @@ class ThreadScheduler {
 
  private:
   uint64_t draw(uint64_t below);
+  void begin_draws();
 
   ThreadOrder how_;
-  uint64_t seed_;
+  uint64_t seed_, block_ = 0;
+  bool draws_ = false;  ///< Whether `random_` is that of the block. Most blocks need no draw.
   RngState random_{};
   std::vector<uint32_t> order_;
   uint32_t ahead_ = 0;                  ///< The warp that runs ahead (ThreadOrder::FarAhead).
@@ -41,7 +43,16 @@ class ThreadScheduler {
   uint64_t rounds_ = 0;
 };
 
-/// Returns the index of the block that starts as number `at` of `count`.
-uint64_t scheduled_block(ThreadOrder how, uint64_t seed, uint64_t at, uint64_t count);
+/// The order in which the blocks of a launch start.
+class BlockOrder {
+ public:
+  BlockOrder(ThreadOrder how, uint64_t seed, uint64_t count);
+  /// Returns the index of the block that starts as number `number`.
+  uint64_t at(uint64_t number) const;
+
+ private:
+  ThreadOrder how_;
+  uint64_t count_, first_ = 0, step_ = 1;
+};
 
 }  // namespace gpuemu::emulator
