@@ -170,8 +170,13 @@ void Campaign::run_cases(const OpConfig& op, CaseSource& source, uint64_t cases,
         all.push_back(asked);
         one = std::nullopt;
       }
-      if (fits && some.size() == 1) together = pace.cases(slots_.usage(claim).others_wait);
-      if (fits && some.size() < together) continue;
+      if (fits && some.size() == 1) {
+        // Threads that take all cases that may begin leave none for others, and delay those that
+        // wait for them.
+        const uint64_t share = source.ready(2 * slots * slots_.places_per_slot()) / (2 * slots);
+        together = std::min<uint64_t>(pace.cases(slots_.usage(claim).others_wait), share);
+      }
+      if (fits && some.size() < together && !is_full_batch(all)) continue;
       for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, some[i].settings);
       HeldLane lane;
       Outcomes outcomes = run_together(all, claim, &lane);
@@ -381,7 +386,7 @@ void Campaign::run_items(Progress& progress, const CampaignOptions& options) {
       }
       together = cases_together(*pace, progress, options.claim);
     }
-    if (fits && some.size() < together) continue;
+    if (fits && some.size() < together && !is_full_batch(all)) continue;
     for (size_t i = 0; i < some.size(); ++i) all[i].moved_to(some[i].plan, options.settings);
     Outcomes outcomes = run_together(all, options.claim, &lane);
     if (pace) pace->note(outcomes, lane.held_for());

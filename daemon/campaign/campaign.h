@@ -119,6 +119,8 @@ class CaseSource {
   virtual std::optional<NextCase> next() = 0;
   /// Like next(), but returns nothing where next() would wait.
   virtual std::optional<NextCase> next_now() = 0;
+  /// Returns how many cases next_now() would give to all threads together, at most `most`.
+  virtual uint64_t ready(uint64_t most) const = 0;
   /// Called once for each case.
   virtual void ended(NextCase one, Result<CaseReport> outcome) = 0;
 };
@@ -192,6 +194,8 @@ class Campaign {
   /// Returns whether cases like this one are worth handing to a slot together: small ones, of a
   /// session whose memory is not limited.
   bool may_run_together(Wanted& one, const LaneClaim& claim) const;
+  /// Returns whether the cases are enough for one batch, so that no other should join them.
+  static bool is_full_batch(const std::vector<Wanted>& cases);
   /// Runs cases of which each may_run_together(), on one slot whose processes get all of them at
   /// once; at most SlotPool::places_per_slot() cases. Outcomes and `lane` as for run_one().
   Outcomes run_together(const std::vector<Wanted>& cases, const LaneClaim& claim, HeldLane* lane);

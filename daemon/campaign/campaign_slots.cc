@@ -20,6 +20,11 @@ namespace {
 
 /// Device memory of a case that is small: handing it over costs as much as the rest of it.
 constexpr uint64_t kSmallBytes = uint64_t{512} << 10;
+/// Cases that wait together pay for waking up and for cold caches once, but what they need drives
+/// each other's out of the caches: from so many on, those that need so much device memory together
+/// are enough.
+constexpr size_t kBatchCases = 8;
+constexpr uint64_t kBatchBytes = uint64_t{768} << 10;
 
 }  // namespace
 
@@ -136,6 +141,13 @@ bool Campaign::may_run_together(Wanted& one, const LaneClaim& claim) const {
   if (is_large(*one.plan)) return false;
   one.device_bytes = device_bytes(*one.op, *one.plan);
   return one.device_bytes <= kSmallBytes;
+}
+
+bool Campaign::is_full_batch(const std::vector<Wanted>& cases) {
+  if (cases.size() < kBatchCases) return false;
+  uint64_t bytes = 0;
+  for (const Wanted& one : cases) bytes += one.device_bytes;
+  return bytes >= kBatchBytes;
 }
 
 Campaign::Outcomes Campaign::run_together(const std::vector<Wanted>& cases, const LaneClaim& claim,

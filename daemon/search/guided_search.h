@@ -78,6 +78,7 @@ class GuidedSearch : private CaseSource {
 
   std::optional<NextCase> next() override;
   std::optional<NextCase> next_now() override;
+  uint64_t ready(uint64_t most) const override { return queue_->ready(most); }
   std::optional<NextCase> planned(uint64_t place);
   void ended(NextCase one, Result<CaseReport> outcome) override;
 

@@ -43,6 +43,22 @@ class InOrder {
     return next_ < end_ && may_begin_next() ? std::optional(next_++) : std::nullopt;
   }
 
+  /// How many places may begin now, at most `most`. REQUIRES: a later place needs no fewer.
+  uint64_t ready(uint64_t most) const {
+    const std::lock_guard lock(mutex_);
+    if (next_ >= end_ || held_bytes_ > bytes_max_) return 0;
+    uint64_t from = next_, until = next_ + std::min(most, end_ - next_);
+    while (from < until) {
+      const uint64_t middle = from + (until - from) / 2;
+      if (taken_ >= needs_(middle)) {
+        from = middle + 1;
+      } else {
+        until = middle;
+      }
+    }
+    return from - next_;
+  }
+
   /// The outcome of a place that has begun; `bytes` is what it holds beside itself.
   void end(uint64_t place, T outcome, size_t bytes) {
     std::unique_lock lock(mutex_);
@@ -91,7 +107,7 @@ class InOrder {
   const size_t bytes_max_;
   const Needs needs_;
   const Take take_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   // All below are guarded by mutex_.
   uint64_t next_ = 0, end_, taken_ = 0;

@@ -47,6 +47,26 @@ TEST(InOrder, APlaceWaitsForThoseThatItNeeds) {
   EXPECT_TRUE(begun);
 }
 
+TEST(InOrder, SaysHowManyPlacesMayBegin) {
+  // Epochs of four places: each needs the one before the one before it.
+  Queue queue(
+      12, 100, [](uint64_t place) { return place < 8 ? uint64_t{0} : place / 4 * 4 - 4; },
+      [](uint64_t, int) { return true; });
+  const std::atomic<bool> cancel{false};
+  EXPECT_EQ(queue.ready(100), 8u);
+  EXPECT_EQ(queue.ready(5), 5u);
+  for (uint64_t place = 0; place < 4; ++place) {
+    EXPECT_EQ(queue.begin(cancel), place);
+    EXPECT_EQ(queue.ready(100), 7 - place);
+  }
+  for (int place = 3; place > 0; --place) queue.end(static_cast<uint64_t>(place), place, 0);
+  EXPECT_EQ(queue.ready(100), 4u);
+  queue.end(0, 0, 0);
+  EXPECT_EQ(queue.ready(100), 8u);
+  queue.stop_before(6);
+  EXPECT_EQ(queue.ready(100), 2u);
+}
+
 TEST(InOrder, SaysAtOnceThatAPlaceHasToWait) {
   Queue queue(
       3, 100, [](uint64_t place) { return place == 1 ? uint64_t{1} : uint64_t{0}; },

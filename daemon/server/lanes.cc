@@ -23,10 +23,10 @@ namespace {
 /// worker then has one slot, which keeps about one processor busy.
 constexpr size_t kSlotsPerGpu = 8;
 constexpr uint32_t kSlotsPerEmulator = 2;
-/// Small cases that a thread hands to a slot together, so that its processes wake up once for all.
-/// On a GPU more slots share a worker.
+/// Small cases that a thread hands to a slot together, so that its processes wake up, and find
+/// their caches cold, once for all. On a GPU more slots share a worker.
 constexpr uint32_t kPlacesPerGpuSlot = 4;
-constexpr uint32_t kPlacesPerEmulatorSlot = 8;
+constexpr uint32_t kPlacesPerEmulatorSlot = 32;
 /// Each place has a descriptor.
 constexpr uint32_t kPlacesMax = 512;
 /// Slots for remote workers; each has a reference process here once it is used.
