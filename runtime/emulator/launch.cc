@@ -369,6 +369,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
     observers->observe(run, options_.debugger);
   }
   const Part& part = part_of(options_.sm);
+  if (races && threads == 1) races->run_alone();
   Schedule schedule(run, cluster_pool_, threads, resident,
                     {.in_order = config.in_issue_order && !entry.cooperative,
                      .held = blocks_held(part, run),

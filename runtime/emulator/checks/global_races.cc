@@ -90,7 +90,9 @@ const GlobalRaces::Segment& GlobalRaces::segment(uint32_t number) const {
 
 uint32_t GlobalRaces::new_segment(Warp& warp) {
   Block& block = *warp.block;
-  const uint32_t number = next_.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t number = alone_ ? next_.load(std::memory_order_relaxed)
+                                 : next_.fetch_add(1, std::memory_order_relaxed);
+  if (alone_) next_.store(number + 1, std::memory_order_relaxed);
   if (number - first_ >= most_) {
     next_.store(first_ + most_, std::memory_order_relaxed);
     is_full_.store(true, std::memory_order_relaxed);

@@ -84,6 +84,8 @@ class GlobalRaces {
   /// Marks a store as pending, from when it is recorded until it is made. Another host thread that
   /// compares values with it waits until then. note() begins it for the st instructions of
   /// `segment`.
+  /// Call it before the launch if one host thread runs all of its blocks.
+  void run_alone() { alone_ = true; }
   void begin_store(uint32_t segment) { stores_.begin(segment); }
   void end_store() { stores_.end(); }
   /// Call it at an atomic or volatile access with a scope wider than a block: before one that
@@ -217,6 +219,7 @@ class GlobalRaces {
 
   const uint32_t first_, most_;
   std::atomic<bool> is_full_ = false;
+  bool alone_ = false;
   std::atomic<uint32_t> next_;
   std::atomic<uint64_t> clock_ = 1;
   PendingStores& stores_;

@@ -39,7 +39,8 @@ uint32_t GlobalRaces::prepare_rows(Warp& warp) {
           .segment = own,
           .stem = cell_of({.segment = own, .who = 0, .event = event, .bytes = 0, .site = 0}),
           .of_launch = of_launch(),
-          .pending = stores_.place()};
+          .pending = stores_.place(),
+          .alone = alone_};
   return own;
 }
 

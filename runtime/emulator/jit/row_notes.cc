@@ -21,9 +21,9 @@ void look_at_tags(Emitter& e, const Xbyak::Label& stale) {
   e.jne(stale, kNear);
 }
 
-/// The code for one row of global memory. Its address is in rdx, RowTags::of_launch in r8, the run
-/// that the access becomes in r10; rax and r11 are overwritten. Jumps to `out` if runs cannot tell
-/// the access, or it may race.
+/// The code for one row of global memory. Its address is in rdx, the tags' in rcx,
+/// RowTags::of_launch in r8, the run that the access becomes in r10; rax and r11 are overwritten.
+/// Jumps to `out` if runs cannot tell the access, or it may race.
 class RowCode {
  public:
   RowCode(Emitter& e, const Xbyak::Label& out) : e_(e), out_(&out) {}
@@ -102,14 +102,30 @@ class RowCode {
     e_.jae(*out_, kNear);
   }
   void put_low_write(int row) const {
-    e_.lock();
-    e_.cmpxchg(run(kWrites, row), e_.r10);
-    e_.jne(*out_, kNear);
+    put_alone_or(run(kWrites, row), [&] {
+      e_.lock();
+      e_.cmpxchg(run(kWrites, row), e_.r10);
+      e_.jne(*out_, kNear);
+    });
   }
   /// Look at the low write again behind it, as put_run() in race_row.cc does.
   void put_run(size_t member, int row) const {
-    e_.mov(e_.r11, e_.r10);
-    e_.xchg(run(member, row), e_.r11);
+    put_alone_or(run(member, row), [&] {
+      e_.mov(e_.r11, e_.r10);
+      e_.xchg(run(member, row), e_.r11);
+    });
+  }
+  /// Stores the run; with `put` if other host threads may note and split the row.
+  template <typename Put>
+  void put_alone_or(const Xbyak::Address& to, const Put& put) const {
+    Xbyak::Label alone, done;
+    e_.cmp(e_.byte[e_.rcx + of_tags(offsetof(RowTags, alone))], 0);
+    e_.jne(alone);
+    put();
+    e_.jmp(done);
+    e_.L(alone);
+    e_.mov(to, e_.r10);
+    e_.L(done);
   }
   void leave_if_meets(size_t member, bool upper) const {
     Xbyak::Label apart;

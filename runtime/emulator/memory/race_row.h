@@ -42,6 +42,7 @@ struct RowTags {
   uint64_t stem = 0;                         ///< RowAccess::stem without a site.
   uint64_t of_launch = 0;                    ///< RowAccess::of_launch.
   std::atomic<uint32_t>* pending = nullptr;  ///< The host thread's place in PendingStores.
+  bool alone = false;                        ///< One host thread runs all blocks of the launch.
 };
 
 constexpr uint64_t row_count(uint64_t words) { return (words + kRowWords - 1) / kRowWords; }
