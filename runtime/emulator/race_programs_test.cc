@@ -3,6 +3,7 @@
 // a few vectors at a time, and some code is compiled to machine code.
 #include <random>
 
+#include "runtime/emulator/memory/lane_clock.h"
 #include "runtime/emulator/test_kernel.h"
 
 namespace gpuemu::emulator {
@@ -11,12 +12,17 @@ namespace {
 constexpr uint32_t kWarps = 3, kThreads = 32 * kWarps, kPrograms = 400;
 
 /// Where lane %l of warp %w accesses, in units of the access: a row for all warps or one for each,
-/// rows and places for each half of a warp, one for each quarter, one place, backwards, eights
-/// apart, crosswise.
-constexpr std::array kPlaces{"mov.b32 %o, %l;",     "mad.lo.u32 %o, %w, 32, %l;",
-                             "and.b32 %o, %l, 15;", "shr.u32 %o, %t, 4;",
-                             "and.b32 %o, %l, 7;",  "mov.b32 %o, 3;",
-                             "sub.u32 %o, 31, %l;", "shr.u32 %o, %l, 3; mad.lo.u32 %o, %o, 5, %l;",
+/// rows and places for each half of a warp, halves of two rows, one for each quarter, one place,
+/// backwards, eights apart, crosswise.
+constexpr std::array kPlaces{"mov.b32 %o, %l;",
+                             "mad.lo.u32 %o, %w, 32, %l;",
+                             "and.b32 %o, %l, 15;",
+                             "shr.u32 %o, %t, 4;",
+                             "shr.u32 %o, %l, 4; mad.lo.u32 %o, %o, 32, %l;",
+                             "and.b32 %o, %l, 7;",
+                             "mov.b32 %o, 3;",
+                             "sub.u32 %o, 31, %l;",
+                             "shr.u32 %o, %l, 3; mad.lo.u32 %o, %o, 5, %l;",
                              "xor.b32 %o, %l, 1;"};
 struct Form {
   const char* type;
@@ -57,12 +63,13 @@ class Programs {
     std::string body = with_header(
         ".visible .entry k(.param .u64 out, .param .u64 at, .param .u64 looked) {\n"
         " .reg .pred %p<6>; .reg .b16 %q<3>; .reg .b32 "
-        "%r<9>, %t, %l, %w, %o, %a, %e; .reg .f32 %f<3>; .reg .b64 %d<4>, %g, %x;\n"
+        "%r<9>, %t, %l, %w, %o, %a, %e, %c, %m; .reg .f32 %f<3>; .reg .b64 %d<4>, %g, %x;\n"
         " .shared .align 16 .b8 tile[4096];\n"
         " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %a, tile;\n"
         " cvt.u64.u32 %g, %a; cvta.shared.u64 %g, %g;\n" +
         std::string(is_shared_ ? "" : kLook) +
-        " mov.b32 %r1, %t; mov.b32 %r2, 7; mov.b32 %r3, %l; mov.b32 %r4, %w; mov.b32 %f1, %t;\n"
+        " mov.u32 %c, 31; mov.u32 %m, -1; mov.b32 %r1, %t; mov.b32 %r2, 7; mov.b32 %r3, %l; "
+        "mov.b32 %r4, %w; mov.b32 %f1, %t;\n"
         " cvt.u64.u32 %d1, %t; mov.b64 %d2, 9; mov.b16 %q1, 5;\n");
     for (uint32_t i = 0; i < kWarps; ++i) body += fmt::format(" setp.eq.u32 %p{}, %w, {};\n", i, i);
     if (is_varied_) {
@@ -89,10 +96,19 @@ class Programs {
       case 3:
         return " bar.warp.sync -1;\n";
       case 4:
-        return below(2) == 0 ? " shfl.sync.idx.b32 %r5, %r3, 0, 31, -1;\n"
-                             : " add.u32 %r1, %r1, 1; mov.b32 %r2, 7;\n";
+        return shuffle_or_sum();
       default:
         return access();
+    }
+  }
+  std::string shuffle_or_sum() {
+    switch (below(4)) {
+      case 0:
+        return " shfl.sync.idx.b32 %r5, %r3, 0, 31, -1;\n";
+      case 1:
+        return " shfl.sync.bfly.b32 %r3, %r3, 1, %c, %m;\n";
+      default:
+        return " add.u32 %r1, %r1, 1; mov.b32 %r2, 7;\n";
     }
   }
   std::string varied_statement() {
@@ -190,6 +206,53 @@ TEST(RacePrograms, MachineCodeJudgesAsTheHandlersDo) {
                 findings(seed, false, {}, tile))
           << Programs(seed, false, tile).write(20 + seed % 60);
     }
+  }
+}
+
+/// Two warps read two rows so often, then the third stores one of them without an order.
+std::string read_often(uint32_t times) {
+  return with_header(fmt::format(
+      ".visible .entry k(.param .u64 out) {{\n .reg .pred %p<2>; .reg .b32 %r<3>, %t, %l, %w, %a, "
+      "%e;\n .shared .align 16 .b8 tile[256];\n"
+      " mov.u32 %t, %tid.x; and.b32 %l, %t, 31; shr.u32 %w, %t, 5; mov.u32 %a, tile;\n"
+      " mad.lo.u32 %a, %l, 4, %a; mov.u32 %e, 0; setp.eq.u32 %p0, %w, 2;\n @%p0 bra STORE;\n"
+      "AGAIN:\n ld.shared.b32 %r1, [%a]; ld.shared.b32 %r2, [%a+128];\n"
+      " add.u32 %e, %e, 1; setp.lt.u32 %p1, %e, {};\n @%p1 bra AGAIN;\n ret;\n"
+      "STORE:\n st.shared.b32 [%a+128], %t;\n ret;\n}}\n",
+      times));
+}
+
+TEST(RacePrograms, MachineCodeJudgesMoreLoadsThanItListsAsTheHandlersDo) {
+  for (const uint32_t times : {1u, 100u, 3000u}) {
+    const std::string ptx = read_often(times);
+    const auto by_handlers = findings_of(ptx, {});
+    ASSERT_EQ(by_handlers.size(), 1u) << times;
+    EXPECT_TRUE(by_handlers[0].starts_with("race_shared x32 ")) << by_handlers[0];
+    EXPECT_EQ(findings_of(ptx, {.code = MachineCode::Always}), by_handlers) << times;
+  }
+}
+
+/// Each lane stores a word, meets the others so often, and reads its neighbour's. Meetings order
+/// reads alone.
+std::string meet_often(uint32_t times) {
+  return with_header(fmt::format(
+      ".visible .entry k(.param .u64 out) {{\n .reg .pred %p; .reg .b32 %r<3>, %t, %a, %b, %e;\n"
+      " .shared .align 16 .b8 tile[512];\n mov.u32 %t, %tid.x; mov.u32 %a, tile;\n"
+      " mad.lo.u32 %a, %t, 4, %a; xor.b32 %b, %a, 4; mov.u32 %e, 0; mov.u32 %r1, %t;\n"
+      " st.shared.b32 [%a], %t;\n"
+      "AGAIN:\n shfl.sync.bfly.b32 %r1, %r1, 1, 31, -1;\n"
+      " add.u32 %e, %e, 1; setp.lt.u32 %p, %e, {};\n @%p bra AGAIN;\n"
+      " ld.shared.b32 %r2, [%b]; add.u32 %r2, %r2, %r1;\n ret;\n}}\n",
+      times));
+}
+
+TEST(RacePrograms, MachineCodeCountsMeetingsAsTheHandlersDo) {
+  // The clock of a warp counts fewer events than the last; then it begins anew.
+  for (const uint32_t times : {1u, 5u, 40'000u}) {
+    const std::string ptx = meet_often(times);
+    const auto by_handlers = findings_of(ptx, {});
+    EXPECT_EQ(by_handlers.empty(), times > LaneClock::kEventsMax) << times;
+    EXPECT_EQ(findings_of(ptx, {.code = MachineCode::Always}), by_handlers) << times;
   }
 }
 

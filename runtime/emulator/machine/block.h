@@ -45,7 +45,7 @@ struct SharedMemory {
   std::vector<uint8_t> defined;  ///< 1 for each byte that was written; empty if that is not
                                  ///< checked.
   ByteSources sources;           ///< The stores that computed undefined bytes.
-  RaceHistory race_history;      ///< Of plain accesses and atomics.
+  RaceHistory race_history;      ///< Has plain accesses and atomics.
   RaceHistory volatile_races;    ///< Race history of volatile accesses; empty until the first one.
   uint32_t epoch = 1;            ///< Accesses of different epochs do not race.
   /// No accesses of earlier epochs race with later ones of other blocks in the cluster.
