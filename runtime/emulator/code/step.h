@@ -171,7 +171,7 @@ struct JitFrame {
   uint64_t shared_bytes = 0;
   const uint8_t* shared_defined = nullptr;
   RaceTags* races = nullptr;             ///< SharedMemory::race_history.
-  const uint32_t* lane_event = nullptr;  ///< LaneClock::now(); read at every use.
+  uint32_t* lane_event = nullptr;        ///< LaneClock::counts().
   const RowTags* rows = nullptr;         ///< WarpOrdering::rows.
   uint32_t warp_tag = 0;                 ///< The warp's tag in the race history of shared memory.
 };

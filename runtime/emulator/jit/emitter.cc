@@ -335,6 +335,12 @@ Masks Emitter::write_masks(uint32_t offset) {
   return masks_of(index);
 }
 
+void Emitter::keep(uint32_t offset) {
+  for (uint32_t i = 0; i < held_vectors(); ++i) {
+    if (state_.vectors[i].home == offset && state_.vectors[i].dirty) store(state_.vectors[i], i);
+  }
+}
+
 void Emitter::call(const Step& step, bool may_end) {
   store_live(state_, step_);
   state_ = {};

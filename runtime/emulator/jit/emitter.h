@@ -84,6 +84,9 @@ class Emitter : public Assembler {
   Vectors write(uint32_t offset, RegisterClass slot, Nan nan = Nan::Exact);
   Masks read_masks(uint32_t offset);
   Masks write_masks(uint32_t offset);
+  /// Stores a register's value into the frame, so that by_handler() may be used for a step that
+  /// overwrites one of its operands.
+  void keep(uint32_t offset);
   /// Calls the step's handler. `may_end`: the call may end the compiled code, so that handlers
   /// continue.
   void call(const Step& step, bool may_end);
@@ -112,7 +115,7 @@ class Emitter : public Assembler {
   Xbyak::Label& leave_here();
   /// Returns a label at which the current step's handler runs instead of its code, and then the
   /// code after `done`. Call it when the step's results have vectors but these are still unchanged.
-  /// No result may be an operand.
+  /// No result may be an operand, unless keep() was called for it.
   Xbyak::Label& by_handler(const std::shared_ptr<Xbyak::Label>& done);
   using Routine = void (*)(Emitter&);
   /// Returns the label of a shared routine, which `writes` emits once per function after all other

@@ -4,6 +4,8 @@
 
 #include "common/base/check.h"
 #include "runtime/emulator/jit/operations.h"
+#include "runtime/emulator/memory/lane_clock.h"
+#include "runtime/emulator/memory/race_row.h"
 #include "runtime/emulator/steps/steps.h"
 
 namespace gpuemu::emulator {
@@ -50,21 +52,57 @@ void expect_all(Emitter& e, const Vectors& members, const Xbyak::Label& others) 
   e.jnz(others, kNear);
 }
 
-void shuffle(Emitter& e, const Step& step) {
+/// The race detectors must know that the lanes have synchronised.
+enum class Watched : uint8_t { No, Shared, Global };
+
+/// Lets rows be noted at the next event, if they could be at the last, whose number is in ecx.
+void go_on_with_rows(Emitter& e) {
+  constexpr uint32_t kEvents = (uint32_t{kCellEventsMax} - 1) << kCellSiteBits;
+  Xbyak::Label stale;
+  e.mov(e.rdx, e.ptr[e.rsp + Emitter::kRowsAt]);
+  e.cmp(e.dword[e.rdx + static_cast<int>(offsetof(RowTags, event))], e.ecx);
+  e.jne(stale);
+  e.mov(e.r8, e.ptr[e.rdx + static_cast<int>(offsetof(RowTags, stem))]);
+  e.mov(e.r9d, e.r8d);
+  e.not_(e.r9d);
+  e.test(e.r9d, kEvents);
+  e.jz(stale);  // A segment has room for no more of them.
+  e.add(e.r8, 1 << kCellSiteBits);
+  e.mov(e.ptr[e.rdx + static_cast<int>(offsetof(RowTags, stem))], e.r8);
+  e.inc(e.dword[e.rdx + static_cast<int>(offsetof(RowTags, event))]);
+  e.L(stale);
+}
+
+/// Does what LaneClock::order_reads() does; jumps to `others` if the clock is full.
+void count_meeting(Emitter& e, Watched watched, const Xbyak::Label& others) {
+  e.mov(e.rax, e.ptr[e.rsp + Emitter::kLaneEventAt]);
+  e.mov(e.ecx, e.dword[e.rax]);
+  e.cmp(e.ecx, LaneClock::kEventsMax);
+  e.je(others, kNear);
+  if (watched == Watched::Global) go_on_with_rows(e);
+  e.inc(e.ecx);
+  e.mov(e.dword[e.rax], e.ecx);
+  e.mov(e.dword[e.rax + static_cast<int>(offsetof(LaneClock::Counts, read_ordered))], e.ecx);
+}
+
+void shuffle(Emitter& e, const Step& step, Watched watched) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
   const bool fixed = constant_at(e.code(), step.src[3]).has_value();
-  // If the handler runs instead, it needs its operand registers unchanged.
-  const bool own_operand = std::ranges::find(step.src, step.dst) != step.src.end();
-  if (!fixed && own_operand) return e.call(step, true);
   const Vectors values = e.read(step.src[0], RegisterClass::Narrow),
                 named = e.read(step.src[1], RegisterClass::Narrow);
   const Vectors members = fixed ? Vectors() : e.read(step.src[3], RegisterClass::Narrow);
+  // If the handler runs instead, it needs its operand registers unchanged.
+  e.keep(step.dst);
   const Vectors out = e.write(step.dst, RegisterClass::Narrow);
   Masks valid;
   if (predicate != kNone) valid = e.write_masks(predicate);
   auto done = std::make_shared<Xbyak::Label>();
-  if (!fixed) expect_all(e, members, e.by_handler(done));
+  if (!fixed || watched != Watched::No) {
+    const Xbyak::Label& others = e.by_handler(done);
+    if (!fixed) expect_all(e, members, others);
+    if (watched != Watched::No) count_meeting(e, watched, others);
+  }
   for (uint32_t half = 0; half < 2; ++half) {
     find_sources(e, kind, out.at[half], named.at[half], half);
     e.vpermi2d(out.at[half], values.at[0], values.at[1]);
@@ -169,12 +207,15 @@ void look_up_in_parts(Emitter& e, const Xbyak::Ymm& out) {
 }
 
 /// For AVX2: the operand that names lanes is in a register.
-void shuffle_by_register(Emitter& e, const Step& step) {
+void shuffle_by_register(Emitter& e, const Step& step, Watched watched) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
   const bool may_miss = kind == ShuffleKind::Up || kind == ShuffleKind::Down;
   auto done = std::make_shared<Xbyak::Label>();
-  if (!constant_at(e.code(), step.src[3])) {
-    expect_all_in_frame(e, step.src[3], e.by_handler(done));
+  const bool fixed = constant_at(e.code(), step.src[3]).has_value();
+  if (!fixed || watched != Watched::No) {
+    const Xbyak::Label& others = e.by_handler(done);
+    if (!fixed) expect_all_in_frame(e, step.src[3], others);
+    if (watched != Watched::No) count_meeting(e, watched, others);
   }
   for (uint32_t part = 0; part < kParts; ++part) {
     e.vmovdqa(Xbyak::Ymm(static_cast<int>(part)), part_at(e, step.src[0], part));
@@ -202,8 +243,10 @@ void shuffle_by_register(Emitter& e, const Step& step) {
 
 /// For AVX2: moves words within the frame. A part takes its words from at most two others. Requires
 /// is_fixed().
-void shuffle_in_frame(Emitter& e, const Step& step) {
+void shuffle_in_frame(Emitter& e, const Step& step, Watched watched) {
   const auto& [kind, predicate] = step.operands.get<ShuffleOperands>();
+  auto done = std::make_shared<Xbyak::Label>();
+  if (watched != Watched::No) count_meeting(e, watched, e.by_handler(done));
   const auto named = constant_at(e.code(), step.src[1]);
   GPUEMU_CHECK(named.has_value());
   uint32_t valid = 0;
@@ -231,8 +274,8 @@ void shuffle_in_frame(Emitter& e, const Step& step) {
   for (uint32_t part = 0; part < kParts; ++part) {
     e.vmovdqa(part_at(e, step.dst, part), Xbyak::Ymm(static_cast<int>(part)));
   }
-  if (predicate == kNone) return;
-  e.mov(e.dword[e.registers + static_cast<int>(predicate)], valid);
+  if (predicate != kNone) e.mov(e.dword[e.registers + static_cast<int>(predicate)], valid);
+  e.L(*done);
 }
 }  // namespace
 
@@ -245,12 +288,13 @@ bool is_whole_shuffle(const Code& code, const Step& step) {
 }
 
 void add_exchanges(Operations& all, Accesses accesses) {
-  // The race detectors must record that lanes have synchronised.
-  const bool races = (accesses & (kSharedRaces | kGlobalRaces)) != 0;
-  all.add_step(kRunOf<steps::shuffle>, [races](Emitter& e, const Step& step) {
-    if (races) return e.call(step, true);
-    if (e.is_avx512()) return shuffle(e, step);
-    is_fixed(e.code(), step) ? shuffle_in_frame(e, step) : shuffle_by_register(e, step);
+  const Watched watched = (accesses & kGlobalRaces) != 0   ? Watched::Global
+                          : (accesses & kSharedRaces) != 0 ? Watched::Shared
+                                                           : Watched::No;
+  all.add_step(kRunOf<steps::shuffle>, [watched](Emitter& e, const Step& step) {
+    if (e.is_avx512()) return shuffle(e, step, watched);
+    is_fixed(e.code(), step) ? shuffle_in_frame(e, step, watched)
+                             : shuffle_by_register(e, step, watched);
   });
 }
 

@@ -69,8 +69,13 @@ void widen(Emitter& e, const Vector& out, const Vectors& narrow, uint32_t index,
 
 std::optional<uint32_t> constant_at(const Code& code, uint32_t offset) {
   const auto found = std::ranges::find(code.constants, offset, &Constant::offset);
-  if (found == code.constants.end()) return std::nullopt;
-  return static_cast<uint32_t>(found->bits);
+  if (found != code.constants.end()) return static_cast<uint32_t>(found->bits);
+  // What the prologue moves into a register is all that the register ever holds.
+  const auto moved = std::ranges::find(code.prologue.once, offset, &Step::dst);
+  if (moved == code.prologue.once.end() || moved->run != handlers().at("mov.b32").run) {
+    return std::nullopt;
+  }
+  return constant_at(code, moved->src[0]);
 }
 
 }  // namespace gpuemu::emulator

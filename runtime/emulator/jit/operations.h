@@ -67,7 +67,7 @@ using Ternary = void (Assembler::*)(const Vector&, const Vector&, const Xbyak::O
 Emit lane_by_lane(RegisterClass slot, Ternary instruction);
 /// Computes vector `index` of those of 64-bit values, from those of 32-bit ones, in `out`.
 void widen(Emitter& e, const Vector& out, const Vectors& narrow, uint32_t index, bool is_signed);
-/// Returns the value of the operand, if it is a constant.
+/// Returns the value of the operand, if it is a constant or a register that always holds one.
 std::optional<uint32_t> constant_at(const Code& code, uint32_t offset);
 
 }  // namespace gpuemu::emulator

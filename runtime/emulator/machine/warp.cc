@@ -320,7 +320,7 @@ void Warp::run_compiled(JitFunction steps) {
                                    .shared_bytes = launch->inputs.shared_bytes,
                                    .shared_defined = block->shared.defined.data(),
                                    .races = &block->shared.race_history.tags(),
-                                   .lane_event = ordering.clock.now_place(),
+                                   .lane_event = &ordering.clock.counts().now,
                                    .rows = &ordering.rows,
                                    .warp_tag = index + 1});
   if (next == nullptr) return;

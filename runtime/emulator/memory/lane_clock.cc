@@ -12,7 +12,7 @@ LaneClock::Some& LaneClock::some() {
 
 void LaneClock::order_all(uint32_t lanes) {
   Some& all = some();
-  const auto event = static_cast<int16_t>(++now_);
+  const auto event = static_cast<int16_t>(++counts_.now);
   Events joined{};
   for (uint32_t left = lanes; left != 0; left &= left - 1) {
     const Events& one = all.known[static_cast<size_t>(std::countr_zero(left))];
@@ -28,7 +28,7 @@ void LaneClock::order_all(uint32_t lanes) {
 
 void LaneClock::order_reads(uint32_t lanes) {
   Some& all = some();
-  const auto event = static_cast<int16_t>(++now_);
+  const auto event = static_cast<int16_t>(++counts_.now);
   for (size_t i = 0; i < all.met.size(); ++i) {
     if ((lanes >> i & 1) != 0) all.met[i] = event;
   }

@@ -20,22 +20,26 @@ class LaneClock {
   /// block, in which earlier accesses are ignored, and calls restart().
   static constexpr uint32_t kEventsMax = 0x7fff;
 
-  uint32_t now() const { return now_; }
-  const uint32_t* now_place() const { return &now_; }
-  bool full() const { return now_ == kEventsMax; }
+  uint32_t now() const { return counts_.now; }
+  /// The part that compiled code accesses: now(), ordered() and read_ordered().
+  struct Counts {
+    uint32_t now = 0, ordered = 0, read_ordered = 0;
+  };
+  Counts& counts() { return counts_; }
+  bool full() const { return counts_.now == kEventsMax; }
   /// Writes (reads) with a lower count are ordered before every lane.
-  uint32_t ordered() const { return ordered_; }
-  uint32_t read_ordered() const { return read_ordered_; }
+  uint32_t ordered() const { return counts_.ordered; }
+  uint32_t read_ordered() const { return counts_.read_ordered; }
 
   void restart() {
-    now_ = ordered_ = read_ordered_ = 0;
+    counts_ = {};
     some_.reset();
   }
   /// Counts an event that orders nothing by itself; earlier accesses have a lower count.
-  uint32_t advance() { return ++now_; }
+  uint32_t advance() { return ++counts_.now; }
   /// Counts an event of all lanes of the warp.
-  void order_all() { ordered_ = read_ordered_ = ++now_; }
-  void order_reads() { read_ordered_ = ++now_; }
+  void order_all() { counts_.ordered = counts_.read_ordered = ++counts_.now; }
+  void order_reads() { counts_.read_ordered = ++counts_.now; }
   /// Counts an event of `lanes` only.
   void order_all(uint32_t lanes);
   void order_reads(uint32_t lanes);
@@ -43,10 +47,10 @@ class LaneClock {
   /// Returns the lanes of `others` whose writes (reads) at the time `event` are not ordered before
   /// the next access of `lane`.
   uint32_t unordered_writes(uint32_t lane, uint32_t others, uint32_t event) const {
-    return event < ordered_ ? 0 : some_ == nullptr ? others : unknown(lane, others, event);
+    return event < counts_.ordered ? 0 : some_ == nullptr ? others : unknown(lane, others, event);
   }
   uint32_t unordered_reads(uint32_t lane, uint32_t others, uint32_t event) const {
-    if (event < read_ordered_ ||
+    if (event < counts_.read_ordered ||
         (some_ != nullptr && some_->met[lane] > static_cast<int32_t>(event))) {
       return 0;
     }
@@ -63,7 +67,7 @@ class LaneClock {
   Some& some();
   uint32_t unknown(uint32_t lane, uint32_t others, uint32_t event) const;
 
-  uint32_t now_ = 0, ordered_ = 0, read_ordered_ = 0;
+  Counts counts_;
   std::unique_ptr<Some> some_;  ///< None until some lanes synchronise without the others.
 };
 
