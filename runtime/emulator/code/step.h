@@ -170,10 +170,10 @@ struct JitFrame {
   std::byte* shared = nullptr;
   uint64_t shared_bytes = 0;
   const uint8_t* shared_defined = nullptr;
-  RaceTags* races = nullptr;             ///< SharedMemory::race_history.
-  uint32_t* lane_event = nullptr;        ///< LaneClock::counts().
-  const RowTags* rows = nullptr;         ///< WarpOrdering::rows.
-  uint32_t warp_tag = 0;                 ///< The warp's tag in the race history of shared memory.
+  RaceTags* races = nullptr;       ///< SharedMemory::race_history.
+  uint32_t* lane_event = nullptr;  ///< LaneClock::counts().
+  const RowTags* rows = nullptr;   ///< WarpOrdering::rows.
+  uint32_t warp_tag = 0;           ///< The warp's tag in the race history of shared memory.
 };
 /// Compiled code. Runs all 32 lanes from its first step until the slice ends or a step needs its
 /// handler; then sets `pc` to that step and returns null. If a straight line ends early, returns
