@@ -159,8 +159,8 @@ UndefinedRead read_of_shared(Warp& warp, const Step& step, uint32_t lanes, const
   }
   const uint64_t first = offset[read.lanes.first];
   read.offset = static_cast<int64_t>(first);
-  read.where =
-      "shared memory " + shared_place(warp, first, element_bytes(instruction_of(warp, step)));
+  read.where = fmt::format("shared memory {}",
+                           shared_place(warp, first, element_bytes(instruction_of(warp, step))));
   return read;
 }
 
@@ -268,7 +268,7 @@ void report_outside(Warp& warp, const Step& step, const Tally& bad, uint64_t add
   Allocation* near = warp.launch->memory->nearest(address);
   CheckReport incident{
       .kind = DeviceFindingKind::OutOfBounds, .lane = bad.first, .count = bad.count()};
-  const std::string what = verb(access) + (" " + counted(bytes, "byte"));
+  const std::string what = fmt::format("{} {}", verb(access), counted(bytes, "byte"));
   if (near == nullptr) {
     incident.message = fmt::format("{} at {:#x}, which belongs to no tensor", what, address);
   } else {
