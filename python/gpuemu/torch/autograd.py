@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import torch
 
+from gpuemu.torch.compiled import load
+
 _done = False
 
 
@@ -16,6 +18,4 @@ def prepare() -> None:
     _done = True
     if torch.backends.cuda.is_built():
         return  # Torch has its own hooks.
-    from gpuemu.torch import compiled
-
-    compiled.load("hooks.cc", "a gradient of cuda tensors").gpuemu_torch_set_hooks()
+    load("hooks.cc", "a gradient of cuda tensors").gpuemu_torch_set_hooks()

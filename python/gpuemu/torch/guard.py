@@ -20,9 +20,9 @@ def set_up() -> None:
     guards = (ctypes.c_void_p * (_LAZY + 1)).in_dll(c10, _TABLE)
     if not hasattr(torch._C, "_ensureCUDADeviceGuardSet"):  # Torch 2.9 and older.
         if driver().count and not (guards[_CUDA] and torch.cuda.device_count()):
-            from gpuemu.torch import compiled
+            from gpuemu.torch.compiled import load
 
-            compiled.load("guard.cc", "the device cuda")
+            load("guard.cc", "the device cuda")
         return
     if guards[_CUDA]:
         torch._C._ensureCUDADeviceGuardSet()

@@ -2,9 +2,9 @@
 // of the sanitizers' state.
 #pragma once
 
-#include "runtime/emulator/machine/access_kind.h"
 #include "runtime/emulator/machine/check_report.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/memory/access_kind.h"
 
 namespace gpuemu::emulator {
 

@@ -234,17 +234,17 @@ void check_row(Emitter& e, const Access& access, const CheckedBounds& bounds, in
   if (!access.is_shared || access.is_store || !access.init) return;
   const uint32_t bytes = bounds.bytes * kHalfLanes;
   e.mov(e.rcx, e.ptr[e.rsp + Emitter::kDefinedAt]);
-  if (!e.is_avx512()) e.vpxor(e.ymm1, e.ymm1, e.ymm1);
+  // Bytes that an asynchronous copy will write have a mark of their own.
+  const Vector written = e.is_avx512() ? e.scratch(1) : Vector(e.ymm1);
+  e.vpbroadcastd(written, e.single(kMarks));
   for (uint32_t at = 0; at < 2 * bytes; at += e.vector_bytes()) {
     if (at % bytes == 0) e.mov(e.rax, of_half(e, bounds, at / bytes));
     const Xbyak::Address marks = e.ptr[e.rax + e.rcx + offset + static_cast<int>(at % bytes)];
     if (e.is_avx512()) {
-      const Vector seen = e.scratch(0);
-      e.vmovdqu64(seen, marks);
-      e.vptestnmb(e.k7, seen, seen);
+      e.vpcmpub(e.k7, written, marks, kNotEqual);
       e.kortestq(e.k7, e.k7);
     } else {
-      e.vpcmpeqb(e.ymm0, e.ymm1, marks);
+      e.vpxor(e.ymm0, e.ymm1, marks);
       e.vptest(e.ymm0, e.ymm0);
     }
     e.jnz(out, Xbyak::CodeGenerator::T_NEAR);

@@ -6,11 +6,11 @@
 #include <optional>
 #include <vector>
 
-#include "runtime/emulator/machine/access_kind.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/check_report.h"
 #include "runtime/emulator/machine/cluster_races.h"
 #include "runtime/emulator/machine/warp.h"
+#include "runtime/emulator/memory/access_kind.h"
 
 namespace gpuemu::emulator {
 

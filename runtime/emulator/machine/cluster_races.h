@@ -16,9 +16,9 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/emulator/machine/access_kind.h"
 #include "runtime/emulator/machine/block.h"
 #include "runtime/emulator/machine/check_report.h"
+#include "runtime/emulator/memory/access_kind.h"
 
 namespace gpuemu::emulator {
 

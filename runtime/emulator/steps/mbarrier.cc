@@ -1,7 +1,6 @@
 // mbarrier: counting barriers in shared memory that also count the bytes of bulk copies.
 #include "runtime/emulator/machine/mbarrier.h"
 
-
 #include "runtime/emulator/checks/access.h"
 #include "runtime/emulator/steps/async.h"
 #include "runtime/emulator/steps/steps.h"
