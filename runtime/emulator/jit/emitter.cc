@@ -86,8 +86,11 @@ void Emitter::leave(uint32_t next, uint32_t last, const Step* by_handlers) {
 }
 
 void Emitter::end() {
-  // Asides may add exits, but neither adds more of its own kind.
-  for (const auto& write : asides_) write();
+  // Asides may add asides and exits; exits add nothing.
+  for (size_t i = 0; i < asides_.size(); ++i) {
+    const std::function<void()> write = std::move(asides_[i]);
+    write();
+  }
   for (const auto& exit : exits_) {
     L(exit->label);
     store_live(exit->state, exit->step);

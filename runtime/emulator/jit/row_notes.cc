@@ -214,23 +214,21 @@ class GlobalRows {
   void note_halves() {
     static_assert(kHalfLanes == kRowWords / 2);
     if (words_ != 1) return e_.jmp(*out_, kNear);
-    auto done = std::make_shared<Xbyak::Label>(), unrecorded = std::make_shared<Xbyak::Label>();
+    Xbyak::Label done, unrecorded;
     look_at_tags(e_, *out_);
     e_.mov(e_.r8, tag(offsetof(RowTags, of_launch)));
     e_.mov(e_.r9, tag(offsetof(RowTags, stem)));
     e_.mov(e_.esi, kHalfLanes);
     for (uint32_t half = 0; half < 2; ++half) {
-      find_row(half == 0 ? kFirstAt : kSecondAt, *unrecorded);
+      find_row(half == 0 ? kFirstAt : kSecondAt, unrecorded);
       e_.test(e_.edx, static_cast<int>(kRowBytes / 2 - 1));
       e_.jnz(*out_, kNear);
       note_half(half);
     }
-    e_.L(*done);
-    e_.aside([self = *this, done, unrecorded] {
-      self.e_.L(*unrecorded);
-      self.say_unrecorded();
-      self.e_.jmp(*done, kNear);
-    });
+    e_.jmp(done, kNear);
+    e_.L(unrecorded);
+    say_unrecorded();
+    e_.L(done);
   }
 
  private:
