@@ -24,9 +24,6 @@ struct ExceedingElement {
   bool declared = false;  ///< The op declares how large the output's errors may be.
 };
 
-/// More elements than rounding makes of the choices of a case: of a wrong choice there are more.
-inline constexpr size_t kCloseChoicesMost = 16;
-
 /// How an integer output differs from its reference.
 struct IntegerDifferences {
   uint64_t elements = 0;  ///< How many elements differ by more than a close choice
@@ -36,10 +33,6 @@ struct IntegerDifferences {
   /// Some differ by more, and all inputs are so small that values derived from them may be too
   /// small for their type, such as a scale that is 1/127 of the largest input.
   bool are_far = false;
-  /// The elements, if they are few enough to be choices between values that rounding puts in either
-  /// order, such as the index of the nearest point.
-  std::vector<size_t> choices;
-  bool only_choices = false;  ///< Nothing but that can explain them.
 
   /// Returns the least number of values that must have been rounded to the neighbouring whole
   /// number to explain the differences. A value counted elsewhere moves a 1 from one element to
@@ -68,10 +61,6 @@ struct Exceeding {
 
   bool empty() const {
     return elements.empty() && integers.empty() && other_class.empty() && one_number.empty();
-  }
-  bool has_only_choices() const {
-    return std::ranges::any_of(integers,
-                               [](const auto& output) { return output.second.only_choices; });
   }
   bool has_one_number_of(const std::string& output) const {
     return std::ranges::find(one_number, output, &ExceedingElement::output) != one_number.end();

@@ -8,7 +8,6 @@
 #include "daemon/case/case_policy.h"
 #include "daemon/case/case_work.h"
 #include "daemon/case/reproduction.h"
-#include "daemon/comparison/close_choices.h"
 #include "daemon/comparison/fused_products.h"
 #include "daemon/comparison/review_findings.h"
 #include "daemon/comparison/sensitivity.h"
@@ -397,9 +396,8 @@ void judge_by_custom(CaseWork& work) {
 }
 
 bool has_far(const CaseWork& work) {
-  return std::ranges::any_of(work.values.exceeding.integers, [](const auto& output) {
-    return output.second.are_far && !output.second.only_choices;
-  });
+  return std::ranges::any_of(work.values.exceeding.integers,
+                             [](const auto& output) { return output.second.are_far; });
 }
 
 /// Returns whether at least as many values lie between two whole numbers as came out as the other
@@ -409,18 +407,11 @@ Result<bool> are_close_roundings(const CaseWork& work, Slot& slot, bool was_fuse
   for (const auto& [output, by] : work.values.exceeding.integers) others += by.least_values();
   if (others == 0) return true;
   if (is_strict(work.request)) return false;
-  if (work.values.exceeding.has_only_choices()) return are_choices_of_rounding(work, slot);
+  if (was_fused && !has_far(work)) return are_fused_roundings(work, slot);
   const bool is_far = has_far(work);
-  if (was_fused && !is_far) {
-    if (GPUEMU_TRY(are_fused_roundings(work, slot))) return true;
-  } else if (!is_far && others <= GPUEMU_TRY(close_roundings(work.request, slot))) {
-    return true;
-  }
-  const bool may_be_underflown = is_far || (!was_fused && work.values.exceeding.has_tiny_inputs);
-  if (may_be_underflown && others <= GPUEMU_TRY(underflown_roundings(work.request, slot))) {
-    return true;
-  }
-  return are_choices_of_rounding(work, slot);
+  if (!is_far && others <= GPUEMU_TRY(close_roundings(work.request, slot))) return true;
+  const bool may_be_underflown = is_far || work.values.exceeding.has_tiny_inputs;
+  return may_be_underflown && others <= GPUEMU_TRY(underflown_roundings(work.request, slot));
 }
 
 /// Reviews on `slot`. If a further run fails, that says nothing about the first.

@@ -153,7 +153,6 @@ Status DerivedRuns::execute(const Target& target, const ExecutionPlan& plan) {
   std::vector<ValidationFailure> findings = findings_before_values(*report);
   instructions_ += report->thread_instructions;
   close_roundings_ += report->shadow.close_roundings;
-  close_comparisons_ += report->shadow.close_comparisons;
   lost_comparisons_ += report->shadow.lost_comparisons;
   if (!findings.empty()) return failed(std::move(findings.front()));
   return ok_status();

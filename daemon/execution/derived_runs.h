@@ -45,8 +45,6 @@ class DerivedRuns {
   std::vector<ValidationFailure> take_failures() { return std::exchange(failures_, {}); }
   /// The number of floats, in all runs, whose rounding to a whole number their last digits decided.
   uint64_t close_roundings() const { return close_roundings_; }
-  /// ShadowReport::close_comparisons of all runs.
-  uint64_t close_comparisons() const { return close_comparisons_; }
   /// ShadowReport::lost_comparisons of all runs.
   uint64_t lost_comparisons() const { return lost_comparisons_; }
 
@@ -76,8 +74,7 @@ class DerivedRuns {
   NamedTensors *bounds_ = nullptr, *computed_ = nullptr;
   uint64_t nudge_ = 0, moved_constants_ = 0;
   std::vector<ValidationFailure> failures_;
-  uint64_t instructions_ = 0;
-  uint64_t close_roundings_ = 0, close_comparisons_ = 0, lost_comparisons_ = 0;
+  uint64_t instructions_ = 0, close_roundings_ = 0, lost_comparisons_ = 0;
 };
 
 }  // namespace gpuemu

@@ -28,31 +28,15 @@ Result<NamedTensors> run_with_moved_constants(const CaseRequest& request, Slot& 
       {.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
 }
 
-Result<NamedTensors> run_rounded(const CaseRequest& request, Slot& slot,
-                                 const NamedTensors& inputs) {
-  return DerivedRuns(request, slot, DerivedRuns::Outputs::Computed)
-      .run({.plan = request.plan, .inputs = inputs, .in_place_input = {}, .in_place_output = {}});
-}
-
 namespace {
-Status run_case(DerivedRuns& runs, const CaseRequest& request) {
+Result<uint64_t> roundings_of(DerivedRuns& runs, const CaseRequest& request) {
   (void)GPUEMU_TRY(runs.run({.plan = request.plan,
                              .inputs = make_inputs(request.op, request.plan),
                              .in_place_input = {},
                              .in_place_output = {}}));
-  return ok_status();
-}
-Result<uint64_t> roundings_of(DerivedRuns& runs, const CaseRequest& request) {
-  GPUEMU_TRY(run_case(runs, request));
   return runs.close_roundings();
 }
 }  // namespace
-
-Result<uint64_t> close_comparisons(const CaseRequest& request, Slot& slot) {
-  DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
-  GPUEMU_TRY(run_case(runs, request));
-  return runs.close_comparisons();
-}
 
 Result<uint64_t> close_roundings(const CaseRequest& request, Slot& slot) {
   DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
@@ -81,7 +65,10 @@ Result<NamedTensors> moves_by_fusing(const CaseRequest& request, Slot& slot) {
   DerivedRuns runs(request, slot, DerivedRuns::Outputs::Wide);
   NamedTensors bounds;
   runs.keep_fusable(bounds);
-  GPUEMU_TRY(run_case(runs, request));
+  (void)GPUEMU_TRY(runs.run({.plan = request.plan,
+                             .inputs = make_inputs(request.op, request.plan),
+                             .in_place_input = {},
+                             .in_place_output = {}}));
   return bounds;
 }
 

@@ -37,15 +37,6 @@ struct FusableRun {
 };
 Result<FusableRun> fusable_roundings(const CaseRequest& request, Slot& slot);
 
-/// Returns how many comparisons of the case rounding has decided, of values that are not equal
-/// (ShadowReport::close_comparisons). Errors as for run_exactly().
-Result<uint64_t> close_comparisons(const CaseRequest& request, Slot& slot);
-
-/// Returns the outputs of the case's kernel for these inputs as it computes them. Errors as for
-/// run_exactly().
-Result<NamedTensors> run_rounded(const CaseRequest& request, Slot& slot,
-                                 const NamedTensors& inputs);
-
 /// Returns how many floats of the case round to a different whole number because earlier results
 /// are too small for their type, by whatever amount. UINT64_MAX if a comparison is decided
 /// differently because of that, since any number of values may depend on it. Errors as for

@@ -84,7 +84,6 @@ Status keep_shadow(const ShadowReport* answer, const DeviceProperties& device,
   if (!answer->slice.empty()) kept.slice = answer->slice;
   kept.other_decisions += answer->other_decisions;
   kept.close_roundings += answer->close_roundings;
-  kept.close_comparisons += answer->close_comparisons;
   kept.lost_comparisons += answer->lost_comparisons;
   kept.complete = kept.complete && answer->complete;
   return ok_status();

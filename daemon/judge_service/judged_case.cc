@@ -179,8 +179,7 @@ NextStep review_rounding(const JudgedCase& judged, std::span<const TensorView> n
 
 /// Whether all failures are integers that differ by 1 or keep their sum.
 bool may_be_close_roundings(const ComparedValues& values) {
-  return !values.exceeding.has_only_choices() && !values.exceeding.integers.empty() &&
-         values.exceeding.elements.empty() &&
+  return !values.exceeding.integers.empty() && values.exceeding.elements.empty() &&
          std::ranges::all_of(values.failures, [](const ValidationFailure& failure) {
            return failure.kind == FindingKind::ToleranceExceeded;
          });

@@ -71,7 +71,7 @@ void fields(Wire& wire, ShadowStep& it) {
 template <typename Wire>
 void fields(Wire& wire, ExecutionShadow& it) {
   members(wire, it.divergence, it.origin, it.other_decision, it.slice, it.other_decisions,
-          it.close_roundings, it.close_comparisons, it.lost_comparisons, it.complete);
+          it.close_roundings, it.lost_comparisons, it.complete);
 }
 
 template <typename Wire>

@@ -20,9 +20,8 @@ struct ElementShadow {
 struct ExecutionShadow {
   std::vector<ShadowStep> divergence, origin, other_decision;  ///< At most one each.
   std::vector<ShadowStep> slice;
-  uint64_t other_decisions = 0;  ///< Over all launches.
-  /// Over all launches.
-  uint64_t close_roundings = 0, close_comparisons = 0, lost_comparisons = 0;
+  uint64_t other_decisions = 0;                        ///< Over all launches.
+  uint64_t close_roundings = 0, lost_comparisons = 0;  ///< Over all launches.
   bool complete = true;
 };
 

@@ -98,8 +98,6 @@ struct ShadowReport {
   /// other last digits, because it is close to a tie. With Underflow and UnderflowOrFlush, only
   /// those that the bound explains; with Fusable, also those that the bound may change.
   uint64_t close_roundings = 0;
-  /// Comparisons of different values that are equal without rounding, or in the other order.
-  uint64_t close_comparisons = 0;
   /// With Underflow and UnderflowOrFlush: comparisons whose result changes, as the bound explains.
   /// For example, a scale that became 0 is no longer above 0.
   uint64_t lost_comparisons = 0;

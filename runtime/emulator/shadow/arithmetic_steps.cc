@@ -311,11 +311,7 @@ void Shadow::decide(Warp& warp, ShadowedWarp& at) {
     bool differs = false;
     if (compares) {
       if (!std::isfinite(b.computed[lane]) || !std::isfinite(b.high[lane])) continue;
-      const DoubleDouble other{b.high[lane], b.low[lane]};
-      const double gap = (exact.high - other.high) + (exact.low - other.low),
-                   seen = a.computed[lane] - b.computed[lane];
-      report_.close_comparisons += seen > 0 ? !(gap > 0) : seen < 0 && !(gap < 0);
-      differs = decided(does.decision, exact, other) !=
+      differs = decided(does.decision, exact, {b.high[lane], b.low[lane]}) !=
                 decided(does.decision, {a.computed[lane], 0}, {b.computed[lane], 0});
     } else {
       differs = whole(does.decision, a.computed[lane]) != whole(does.decision, exact.high);
