@@ -1,8 +1,10 @@
 #include "cli/proposals/block_threads.h"
 
+#include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 #include <re2/re2.h>
@@ -37,18 +39,37 @@ std::optional<int64_t> threads_of_shared(const std::string& body, const Definiti
   return std::nullopt;
 }
 
-/// Returns the number by which a loop steps from the thread's index, if the text does not ask for
-/// the size of the block: more threads would do the same elements twice, fewer would leave some.
+/// Returns whether the text, which has no space, uses the thread's index for anything but loops
+/// that begin with it and comparisons with a number. `names`: variables that hold it.
+bool has_other_use(std::string text, const std::vector<std::string>& names) {
+  RE2::GlobalReplace(&text, R"(=threadIdx\.x[;,])", "=;");
+  const auto is_used = [&](const std::string& name) {
+    const std::string word = R"(\b)" + RE2::QuoteMeta(name) + R"(\b)";
+    RE2::GlobalReplace(&text, "=" + RE2::QuoteMeta(name) + ";", "=;");
+    RE2::GlobalReplace(&text, word + R"((==|!=|<|>)\d+)", "");
+    RE2::GlobalReplace(&text, word + "=;", "");
+    return RE2::PartialMatch(text, word);
+  };
+  return is_used("threadIdx.x") || std::ranges::any_of(names, is_used);
+}
+
+/// Returns the number by which a loop steps from the thread's index, if the text uses that index
+/// for nothing else and does not ask for the size of the block: more threads would do the same
+/// elements twice, fewer would leave some.
 std::optional<int64_t> threads_of_loop(const std::string& body, const Definitions& known) {
   static const RE2 kLoop(R"(=(\w+|threadIdx\.x);[^;]*;\w+\+=(\w+)\))");
   if (body.find("blockDim") != std::string::npos) return std::nullopt;
-  const auto declared = declared_values(body);
   const std::string text = without_space(body);
+  std::vector<std::string> names;
+  for (const auto& [name, value] : declared_values(body)) {
+    const bool is_counter = text.find(name + "+=") != std::string::npos;
+    if (value == "threadIdx.x" && !is_counter) names.push_back(name);
+  }
+  if (has_other_use(text, names)) return std::nullopt;
   re2::StringPiece rest(text);
   std::string first, step;
   while (RE2::FindAndConsume(&rest, kLoop, &first, &step)) {
-    const auto value = declared.find(first);
-    if ((value == declared.end() ? first : value->second) != "threadIdx.x") continue;
+    if (first != "threadIdx.x" && std::ranges::find(names, first) == names.end()) continue;
     const auto number = number_of(step, known);
     if (number && *number >= kWarp && *number <= kBlockThreadsMax) return number;
   }

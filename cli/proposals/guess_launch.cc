@@ -64,11 +64,25 @@ bool has_grid_stride(const std::string& body) {
   return RE2::PartialMatch(tight, kVariable, &name) && tight.find("+=" + name) != std::string::npos;
 }
 
-/// Returns whether every block would do the same: the text reads the thread's number, and nothing
-/// that tells blocks apart.
-bool is_for_one_block(const std::string& body) {
+/// Returns whether every block would do the same: the text reads the thread's number and nothing
+/// that may tell blocks apart, such as a function or a macro of the source.
+bool is_for_one_block(const std::string& body, const Definitions& known) {
+  static const RE2 kCalled(R"(([A-Za-z_]\w*)\s*\()"), kMacro(R"(\b([A-Z][A-Z_0-9]+)\b)"),
+      kBuiltIn(
+          "if|for|while|switch|return|sizeof|min|max|__(syncthreads|syncwarp|shfl).*|"
+          "(sqrt|exp|log|fmax|fmin|fabs|rsqrt|pow|sin|cos|tanh|erf)f?");
   const auto has = [&](const char* part) { return body.find(part) != std::string::npos; };
-  return has("threadIdx.x") && !has("blockIdx") && !has("grid") && !has("asm");
+  if (!has("threadIdx.x") || has("blockIdx") || has("grid") || has("asm")) return false;
+  re2::StringPiece rest(body);
+  std::string name;
+  while (RE2::FindAndConsume(&rest, kCalled, &name)) {
+    if (!RE2::FullMatch(name, kBuiltIn)) return false;
+  }
+  rest = body;
+  while (RE2::FindAndConsume(&rest, kMacro, &name)) {
+    if (name != "INFINITY" && !known.constants.contains(name)) return false;
+  }
+  return true;
 }
 
 /// Replaces block sizes that only the caller of the host code knows by numbers, because the grid is
@@ -413,7 +427,7 @@ ProposedLaunch launch_from_body(const SourceKernel& original, const Instance& in
     made.grid = usual_grid(dims, elements);
     const bool has_blocks = source.body.find("blockIdx.x") != std::string::npos;
     if (dims.empty() && has_blocks) made.grid = made.grid_dims = {unique_dim("blocks", kernel)};
-    if (is_for_one_block(source.body)) made.grid = {"1"};
+    if (is_for_one_block(source.body, known)) made.grid = {"1"};
   }
   if (made.grid.size() == 1 && !dims.empty() && has_grid_stride(source.body)) {
     made.grid = {fmt::format("min({}, {})", kBlocksEnough, made.grid[0])};

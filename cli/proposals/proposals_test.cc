@@ -357,6 +357,13 @@ TEST(Propose, GivesALoopThatStepsByANumberThatManyThreads) {
   EXPECT_EQ(block("128"), std::vector<std::string>{"128"});
   EXPECT_EQ(block("blockDim.x"), std::vector<std::string>{"256"});
   EXPECT_EQ(block("2"), std::vector<std::string>{"256"});
+  // Other threads have work beside the loop of the first warp.
+  text = R"(__global__ void scale(const float* x, float* y, int rows, int cols) {
+  __shared__ float sum;
+  if (threadIdx.x < 32) for (int i = threadIdx.x; i < cols; i += %s) sum += x[i];
+  y[threadIdx.x] = sum;
+})";
+  EXPECT_EQ(block("32"), std::vector<std::string>{"256"});
 }
 
 TEST(Propose, LaunchesOneBlockIfAllWouldDoTheSame) {
@@ -368,7 +375,11 @@ TEST(Propose, LaunchesOneBlockIfAllWouldDoTheSame) {
         .grid;
   };
   EXPECT_EQ(grid("threadIdx.x"), std::vector<std::string>{"1"});
-  EXPECT_NE(grid("blockIdx.x * blockDim.x + threadIdx.x"), std::vector<std::string>{"1"});
+  // A function or a macro of the source may ask for the block.
+  for (const char* first :
+       {"blockIdx.x * blockDim.x + threadIdx.x", "first_of(threadIdx.x)", "FIRST + threadIdx.x"}) {
+    EXPECT_NE(grid(first), std::vector<std::string>{"1"}) << first;
+  }
 }
 
 TEST(Propose, GivesAnAxisTheSizeThatItsIndexIsPartOf) {

@@ -50,6 +50,7 @@ void CiTests::renew_idle(CiUnit& unit) {
 std::vector<std::string> CiTests::notes_of(const CiUnit& unit) {
   std::vector<std::string> notes = unit.notes;
   std::ranges::copy(unit.variants.sentences(), std::back_inserter(notes));
+  std::ranges::copy(unit.remarks, std::back_inserter(notes));
   return notes;
 }
 

@@ -207,6 +207,7 @@ Status CiTests::keep(const std::vector<const CaseReport*>& outcomes) {
     CiUnit* unit = find(one->result.op_name, one->result.repro_info->dtype);
     if (unit != nullptr) ++unit->chosen[one->kernel];
     if (unit != nullptr) unit->variants.add(*one);
+    if (unit != nullptr) unit->remarks.insert(one->remarks.begin(), one->remarks.end());
     if (unit != nullptr && take_back(*unit, one->result)) continue;
     if (!one->result.passed) events_.failed(one->result);
     const size_t before = found_;

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 
 #include "daemon/campaign/evidence_tally.h"
 #include "daemon/campaign/variant_choice.h"
@@ -37,7 +38,8 @@ struct CiUnit {
   bool regressed = false;    ///< Against the baseline: worse than it was, though it may pass.
   EvidenceTally evidence;
   VariantTally variants;
-  std::vector<std::string> notes;          ///< About variants; first those of a kept verdict.
+  std::vector<std::string> notes;          ///< Those of a kept verdict, and about variants.
+  std::set<std::string> remarks;           ///< CaseReport::remarks of its cases.
   std::map<std::string, uint64_t> chosen;  ///< Generated cases by the variant that they select.
   std::map<std::string, uint64_t> ran;     ///< All cases by variant.
   /// Stored cases that are generated too, by seed, and whether they have run; and how many of

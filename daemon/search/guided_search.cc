@@ -209,6 +209,7 @@ void GuidedSearch::count(Counted one) {
   ++(outcome.result.passed ? outcome_.passed : outcome_.failed);
   evidence_[one.plan.dtype].add(outcome, std::string(name_of(one.plan.value_strategy)),
                                 one.plan.dims);
+  outcome_.remarks.merge(outcome.remarks);
   if (!outcome.result.warnings.empty()) {
     ++outcome_.warned;
     if (outcome_.warnings.size() < kWarningsListedMax) outcome_.warnings.push_back(outcome.result);

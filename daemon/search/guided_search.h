@@ -50,6 +50,7 @@ struct SearchOutcome {
   std::string broken;              ///< Why cases could not run; "" when all did.
   std::vector<DType> unsupported;  ///< No kernel takes any of their cases.
   bool reference_failed = false;   ///< It answered no case, which `broken` says.
+  std::set<std::string> remarks;   ///< CaseReport::remarks of all cases.
 };
 
 class GuidedSearch : private CaseSource {

@@ -71,6 +71,7 @@ FuzzResultsReply results_of(SearchOutcome found, const GuidedFuzz& asked,
   if (!asked.request.results) {
     for (const DType dtype : found.unsupported) results.notes.push_back(unsupported_note(dtype));
   }
+  results.notes.insert(results.notes.end(), found.remarks.begin(), found.remarks.end());
   Campaign& campaign = asked.project.campaign();
   std::set<std::string> warnings;
   for (const DType dtype : asked.options.dtypes) {

@@ -41,7 +41,7 @@ Reply handle(const ExplainRequest& request, Call& call) {
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   if (op == nullptr) return op_not_found(call, (*project)->config(), failure->op_name);
-  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "explain it");
+  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "explained");
   return explain(request, *failure, *op, **project, call);
 }
 

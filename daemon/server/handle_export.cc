@@ -16,7 +16,7 @@ Reply handle(const ExportCaseRequest& request, Call& call) {
   if (!project) return config_error(project.error());
   const OpConfig* op = (*project)->config().find_op(failure->op_name);
   if (op == nullptr) return op_not_found(call, (*project)->config(), failure->op_name);
-  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "export it");
+  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "exported");
   const auto plan = plan_from(*op, *failure->repro_info);
   if (!plan) return error_reply(plan.error());
   auto outcome = (*project)->campaign().run_one(

@@ -260,7 +260,7 @@ Reply minimize(const MinimizeRequest& request, Call& call, JobControl& control) 
     return minimize_script_case({(*project)->config(), *op, *failure, *inputs}, request, call,
                                 control);
   }
-  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "run smaller cases");
+  if (!has_kernel_case(*op, *failure)) return no_kernel_case(*failure, "minimized");
   const auto plan = plan_from(*op, *failure->repro_info);
   if (!plan) return error_reply(plan.error());
   Trials trials(*op, *plan, **project, call, control);

@@ -21,11 +21,10 @@ bool has_kernel_case(const OpConfig& op, const ValidationResult& failure) {
   return op.mode == ExecutionMode::Kernel && failure.repro_info && failure.repro_info->base_seed;
 }
 
-ErrorReply no_kernel_case(const ValidationResult& failure, std::string_view purpose) {
+ErrorReply no_kernel_case(const ValidationResult& failure, std::string_view what) {
   return {WireErrorCode::InvalidRequest,
-          fmt::format("the failure {} of '{}' was submitted by a client; the daemon has no kernel "
-                      "to {} with",
-                      failure.seed, failure.op_name, purpose)};
+          fmt::format("'{}' has no kernel that the daemon can run, so the failure {} cannot be {}",
+                      failure.op_name, failure.seed, what)};
 }
 
 Result<NamedTensors> stored_inputs(const ValidationResult& failure) {

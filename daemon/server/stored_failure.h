@@ -22,9 +22,8 @@ Result<ValidationResult> find_failure(Call& call, uint64_t seed, const std::stri
 /// again what a client submitted.
 bool has_kernel_case(const OpConfig& op, const ValidationResult& failure);
 
-/// Returns the reply to a request that needs has_kernel_case(). `purpose` is what the kernel is
-/// needed for: "explain it".
-ErrorReply no_kernel_case(const ValidationResult& failure, std::string_view purpose);
+/// Returns the reply to a request that needs has_kernel_case(); `what` it asks for: "exported".
+ErrorReply no_kernel_case(const ValidationResult& failure, std::string_view what);
 
 /// Returns the inputs stored with a failure of an existing client's op; none if there are none.
 Result<NamedTensors> stored_inputs(const ValidationResult& failure);

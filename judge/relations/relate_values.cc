@@ -48,15 +48,17 @@ std::vector<bool> rounds_at(const Tensor& expected) {
   return rounds;
 }
 
-/// Returns whether all elements of an input that is not of floats are equal: a mask that is set
-/// everywhere selects no element of any other input.
+/// Returns whether an input looks like a mask that is the same everywhere, with all elements 0 or
+/// all 1: it may select no element of any other input.
 bool has_a_flat_mask(const NamedTensors& inputs) {
   return std::ranges::any_of(inputs, [](const auto& named) {
     const Tensor& tensor = named.second;
     if (is_float(tensor.dtype) || tensor.count() < 2) return false;
     const TensorView values = view_of(tensor);
+    const double first = element(values, 0);
+    if (first != 0 && first != 1) return false;
     for (size_t i = 1; i < static_cast<size_t>(tensor.count()); ++i) {
-      if (element(values, i) != element(values, 0)) return false;
+      if (element(values, i) != first) return false;
     }
     return true;
   });

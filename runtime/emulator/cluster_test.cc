@@ -201,6 +201,13 @@ TEST(Clusters, AccessesThatSomethingOrdersDoNotRace) {
               "mov.u32 %r7, %r5;" +
               kEnd));
   clean(entry("mov.u32 %r6, %r2;" + kStoreThere + "bar.sync 0; ld.shared.u32 %r7, [%r3];" + kEnd));
+  // A compare-and-swap begins with a plain read.
+  clean(entry("mov.u32 %r9, 0; st.shared.u32 [%r3], %r9;" + kSync + kOther + R"(
+    ld.shared::cluster.u32 %r10, [%r8]; add.u32 %r11, %r10, %r5;
+    atom.shared::cluster.cas.b32 %r12, [%r8], %r10, %r11;
+    ld.shared.u32 %r10, [%r3]; add.u32 %r11, %r10, %r5;
+    atom.shared.cas.b32 %r12, [%r3], %r10, %r11; mov.u32 %r7, %r5;)" +
+              kEnd));
   // A flag behind a fence, and an mbarrier.
   clean(entry(R"(
     .shared .b32 flag; mov.u32 %r9, 0; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.u32 [flag], %r9;)" +

@@ -194,7 +194,7 @@ Result<LaunchReport> EmulatorStreams::launch_and_tell(const Order& order,
       GPUEMU_TRY(device_.launch_checked(function.module, function.info, config, unused, &touched));
   if (!wants_races) {
     std::erase_if(report.findings, [](const DeviceFinding& one) {
-      return one.kind == DeviceFindingKind::RaceGlobal ||
+      return one.kind == DeviceFindingKind::RaceGlobal || is_unchecked(one) ||
              (one.kind == DeviceFindingKind::RaceWarp && !one.tensor.empty());
     });
   }

@@ -84,10 +84,10 @@ class GlobalRaces {
   /// Marks a store as pending, from when it is recorded until it is made. Another host thread that
   /// compares values with it waits until then. note() begins it for the st instructions of
   /// `segment`.
-  /// Call it before the launch if one host thread runs all of its blocks.
-  void run_alone() { alone_ = true; }
   void begin_store(uint32_t segment) { stores_.begin(segment); }
   void end_store() { stores_.end(); }
+  /// Call it before the launch if one host thread runs all of its blocks.
+  void run_alone() { alone_ = true; }
   /// Call it at an atomic or volatile access with a scope wider than a block: before one that
   /// writes, and after one that only reads. Does nothing in programs that read no flags or
   /// counters.

@@ -86,9 +86,10 @@ void Emitter::leave(uint32_t next, uint32_t last, const Step* by_handlers) {
 }
 
 void Emitter::end() {
-  // Asides may add asides and exits; exits add nothing.
+  // Asides may add asides and exits; exits add nothing. An aside owns labels to which later ones
+  // jump, so all are kept until begin().
   for (size_t i = 0; i < asides_.size(); ++i) {
-    const std::function<void()> write = std::move(asides_[i]);
+    const std::function<void()> write = asides_[i];
     write();
   }
   for (const auto& exit : exits_) {

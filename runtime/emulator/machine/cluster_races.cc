@@ -49,6 +49,11 @@ OwnAccesses own_accesses(const Block& of, uint32_t number) {
   return own;
 }
 
+/// Returns whether the instruction is a compare-and-swap, whose loop begins with a plain read.
+bool is_swap(const ptx::Instruction* instruction) {
+  return instruction != nullptr && instruction->has(ptx::Modifier::Cas);
+}
+
 }  // namespace
 
 /// The other half of a race: an instruction, and the block that executed it.
@@ -83,21 +88,28 @@ void ClusterRaces::report(const Seen& by, Access access, const Block& of, uint32
 
 std::optional<ClusterRaces::Other> ClusterRaces::earlier(const Seen& by, Access access,
                                                          const Word& word, uint32_t number) {
-  const bool writes = access != Access::Load, is_atomic = access == Access::Atomic;
+  const bool is_atomic = access == Access::Atomic;
   const auto meets = [&](const Seen& seen) {
     return seen.warp != nullptr && seen.warp->block != by.warp->block && (seen.bits & by.bits) != 0;
   };
-  if (meets(word.write) && !(is_atomic && word.write.is_atomic)) {
+  // As in a block, an atomic access after plain reads is no race, nor is a read after a swap.
+  const auto is_allowed = [&](bool other_is_atomic, const ptx::Instruction* other) {
+    return other_is_atomic && (is_atomic || (access == Access::Load && is_swap(other)));
+  };
+  if (meets(word.write) && !is_allowed(word.write.is_atomic, word.write.instruction)) {
     return Other{word.write.instruction, word.write.warp->block};
   }
-  if (writes && meets(word.read)) return Other{word.read.instruction, word.read.warp->block};
+  if (access == Access::Store && meets(word.read)) {
+    return Other{word.read.instruction, word.read.warp->block};
+  }
   if (word.of == by.warp->block) return std::nullopt;
   const Program& program = *by.warp->launch->inputs.program;
   const OwnAccesses own = own_accesses(*word.of, number);
-  if ((own.written & by.bits) != 0 && !(is_atomic && own.is_atomic)) {
-    return Other{instruction_at(program, own.write_site), word.of};
+  const ptx::Instruction* const write = instruction_at(program, own.write_site);
+  if ((own.written & by.bits) != 0 && !is_allowed(own.is_atomic, write)) {
+    return Other{write, word.of};
   }
-  if (writes && (own.read & by.bits) != 0) {
+  if (access == Access::Store && (own.read & by.bits) != 0) {
     return Other{instruction_at(program, own.read_site), word.of};
   }
   return std::nullopt;
@@ -146,10 +158,13 @@ void ClusterRaces::look_at_later(const Word& word, uint32_t number) {
     const Program& program = *seen.warp->launch->inputs.program;
     // If the value is still the same, the block may have written that again, which is no race.
     const bool differs = seen.is_atomic || ((now ^ seen.value) & bytes_mask(seen.bits)) != 0;
-    if ((own.written & seen.bits) != 0 && differs && !(seen.is_atomic && own.is_atomic)) {
+    const bool is_after_read = access == Access::Load && own.is_atomic;
+    if ((own.written & seen.bits) != 0 && differs && !is_after_read &&
+        !(seen.is_atomic && own.is_atomic)) {
       return report(seen, access, of, number, {instruction_at(program, own.write_site), &of});
     }
-    if (access != Access::Load && (own.read & seen.bits) != 0) {
+    const bool is_after_swap = seen.is_atomic && is_swap(seen.instruction);
+    if (access != Access::Load && !is_after_swap && (own.read & seen.bits) != 0) {
       report(seen, access, of, number, {instruction_at(program, own.read_site), &of});
     }
   };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "runtime/emulator/memory/race_word.h"
@@ -74,7 +75,7 @@ class RaceHistory {
     }
   }
   /// Lets compiled code list loads.
-  void keep_pending() { pending_.resize(kPendingMax); }
+  void keep_pending() { pending_ = std::make_unique_for_overwrite<PendingLoad[]>(kPendingMax); }
   bool empty() const { return fields_.empty(); }
   uint64_t words() const { return words_; }
   /// Forgets all accesses.
@@ -82,8 +83,8 @@ class RaceHistory {
   void begin_epoch(uint32_t epoch) {
     tags_.epoch = epoch << kWarpBits;
     tags_.many = tags_.epoch | kMany;
-    tags_.first = tags_.next = pending_.data();
-    tags_.end = tags_.first + pending_.size();
+    tags_.first = tags_.next = pending_.get();
+    tags_.end = tags_.first + (pending_ == nullptr ? 0 : kPendingMax);
   }
   const RaceTags& tags() const { return tags_; }
   RaceTags& tags() { return tags_; }
@@ -167,7 +168,7 @@ class RaceHistory {
   RaceTags tags_;
   uint64_t words_ = 0, stride_ = 0;
   std::vector<uint32_t> fields_;
-  std::vector<PendingLoad> pending_;
+  std::unique_ptr<PendingLoad[]> pending_;  ///< Null: loads are noted at once.
 };
 
 }  // namespace gpuemu::emulator

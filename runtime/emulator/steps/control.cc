@@ -25,7 +25,7 @@ void unsupported(Warp& warp, const Step& step, const RefusalOperands& refusal) {
 }
 void nothing(Warp&, const Step&) {}
 /// Orders nothing by itself: other threads see its effect through the next atomic or volatile
-/// access (order_before in machine/races.cc).
+/// access (order_before in machine/cluster.cc).
 void fence(Warp& warp, const Step&, const FenceOperands& fence) {
   if (!fence.of_block && warp.launch->races != nullptr) {
     warp.launch->races->fence(warp);
