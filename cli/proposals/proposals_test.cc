@@ -342,28 +342,17 @@ __global__ void norm(const float* x, float* y, int n) {
 }
 
 TEST(Propose, GivesALoopThatStepsByANumberThatManyThreads) {
-  const char* text = R"(__global__ void sums(const float* x, float* y, int rows, int cols) {
-  int row = blockIdx.x, lane = threadIdx.x;
-  float sum = 0;
-  for (int i = lane; i < cols; i += %s) sum += x[row * cols + i];
-  y[row] = sum;
-})";
-  const auto block = [&](const std::string& step) {
-    std::string source = text;
-    source.replace(source.find("%s"), 2, step);
-    return only(source).launch().block;
+  const auto block = [](const char* step, const char* place = "blockIdx.x") {
+    return only(fmt::format("__global__ void k(const float* x, float* y, int n) {{ int t = "
+                            "threadIdx.x; float sum = 0; for (int i = t; i < n; i += {}) sum += "
+                            "x[i]; y[{}] = sum; }}",
+                            step, place))
+        .launch()
+        .block.front();
   };
-  EXPECT_EQ(block("32"), std::vector<std::string>{"32"});
-  EXPECT_EQ(block("128"), std::vector<std::string>{"128"});
-  EXPECT_EQ(block("blockDim.x"), std::vector<std::string>{"256"});
-  EXPECT_EQ(block("2"), std::vector<std::string>{"256"});
-  // Other threads have work beside the loop of the first warp.
-  text = R"(__global__ void scale(const float* x, float* y, int rows, int cols) {
-  __shared__ float sum;
-  if (threadIdx.x < 32) for (int i = threadIdx.x; i < cols; i += %s) sum += x[i];
-  y[threadIdx.x] = sum;
-})";
-  EXPECT_EQ(block("32"), std::vector<std::string>{"256"});
+  for (const char* step : {"32", "128"}) EXPECT_EQ(block(step), step);
+  for (const char* step : {"blockDim.x", "2"}) EXPECT_EQ(block(step), "256") << step;
+  EXPECT_EQ(block("32", "t"), "256") << "the loop is not all that threads do";
 }
 
 TEST(Propose, LaunchesOneBlockIfAllWouldDoTheSame) {
