@@ -137,7 +137,7 @@ std::string text_of(const Form& form, bool a_in_registers, uint32_t selector) {
   }
   std::string immediates = std::string(form.d) == "s32" ? "" : ", 1, 1";
   if (bits == 16) immediates += a_in_registers ? ", 0" : ", 0, 0";
-  return ".version 8.2\n.target sm_90a\n.address_size 64\n"
+  return ".version 8.4\n.target sm_90a\n.address_size 64\n"
          ".visible .entry k(.param .u64 pd, .param .u64 pa, .param .u64 ps, .param .u64 pe) {\n"
          ".shared .align 1024 .b8 tile[" +
          std::to_string(4 * words) +

@@ -59,12 +59,11 @@ class Randomly {
       address_[lane] = 16 * (apart ? lane % pieces : below(pieces));
     return made;
   }
-  Fields fields() const {
+  Fields fields() {
     Fields all(kWords);
-    RaceHistory copy = history;
     for (uint64_t word = 0; word < kWords; ++word) {
       for (uint32_t i = 0; i < kRaceFields; ++i)
-        all[word][i] = copy.at(static_cast<RaceField>(i), word);
+        all[word][i] = history.at(static_cast<RaceField>(i), word);
     }
     return all;
   }
