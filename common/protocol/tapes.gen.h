@@ -20,7 +20,7 @@ struct TapeAcceptedReply {
 };
 
 struct TapeStatusReply {
-  /// Entries that have ended, with those that failed. A drop has when nothing needs the tensor any
+  /// Entries that have ended, with those that failed. A drop ends once nothing needs the tensor any
   /// more.
   uint64_t done = 0;
   uint64_t total = 0;  ///< All entries that the session has submitted.

@@ -1,6 +1,7 @@
 // Tests random programs of three warps on one tile of shared or global memory: the race detectors
 // must report the same however an access is executed. Generic addresses go lane by lane, whole rows
 // a few vectors at a time, and some code is compiled to machine code.
+#include <algorithm>
 #include <random>
 
 #include "runtime/emulator/memory/lane_clock.h"
