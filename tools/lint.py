@@ -109,7 +109,8 @@ def flags_of(build):
         words = words[1:words.index("-o")] if "-o" in words else words[1:]
         words = without_precompiled(words)
         for source in together(pathlib.Path(entry["file"])):
-            found.setdefault(source, tuple(word for word in words if word not in ("-c", entry["file"])))
+            # Clang knows none of GCC's parameters.
+            found.setdefault(source, tuple(word for word in words if word not in ("-c", entry["file"]) and not word.startswith("--param=")))
     return found
 
 

@@ -19,9 +19,6 @@
 namespace gpuemu {
 namespace {
 
-/// Descriptors are first moved to numbers from here on, before they get their final ones.
-constexpr int kParking = 64;
-
 std::string find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return name;
   const char* variable = std::getenv("PATH");
@@ -68,7 +65,9 @@ bool become_user(const UserIds& user) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int number : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD}) ::signal(number, SIG_DFL);
-  const int failure = ::fcntl(start.failure_pipe, F_DUPFD_CLOEXEC, start.moved_base + kParking);
+  // Beyond the numbers to which the other descriptors are moved first.
+  const int failure =
+      ::fcntl(start.failure_pipe, F_DUPFD_CLOEXEC, start.moved_base + start.descriptor_count);
   bool good = failure >= 0;
   for (int i = 0; good && i < start.descriptor_count; ++i) {
     const int moved = ::fcntl(start.descriptors[i], F_DUPFD, start.moved_base + i);

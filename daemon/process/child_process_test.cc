@@ -59,6 +59,14 @@ TEST(ChildProcess, SaysThatAProgramDoesNotExist) {
   EXPECT_NE(child.error().message.find("/no/such/program"), std::string::npos);
 }
 
+TEST(ChildProcess, SaysSoHoweverManyDescriptorsItInherits) {
+  ChildOptions options{.command = {"/nonexistent/program"}};
+  options.inherit.assign(200, STDIN_FILENO);
+  const auto child = ChildProcess::spawn(options);
+  ASSERT_FALSE(child);
+  EXPECT_EQ(child.error().code, ErrorCode::Unavailable);
+}
+
 TEST(ChildProcess, ReceivingHasADeadline) {
   ChildProcess child = shell("exec sleep 60");
   std::vector<std::byte> bytes;

@@ -22,9 +22,11 @@ bool has_kernel_case(const OpConfig& op, const ValidationResult& failure) {
 }
 
 ErrorReply no_kernel_case(const ValidationResult& failure, std::string_view what) {
-  return {WireErrorCode::InvalidRequest,
-          fmt::format("'{}' has no kernel that the daemon can run, so the failure {} cannot be {}",
-                      failure.op_name, failure.seed, what)};
+  return {
+      WireErrorCode::InvalidRequest,
+      fmt::format("the failure {} of '{}' cannot be {}: a client submitted it, or its op has no "
+                  "kernel that the daemon can run",
+                  failure.seed, failure.op_name, what)};
 }
 
 Result<NamedTensors> stored_inputs(const ValidationResult& failure) {

@@ -124,10 +124,10 @@ def test_a_failing_submission_is_listed_and_reproduced_with_its_inputs(client):
     assert check_tensor(reply["inputs"]["x"], [4]) == [1, 2, 3, 4]
 
 
-@pytest.mark.parametrize("request_type, purpose", [("Explain", "explain it"), ("ExportCase", "export it"), ("Minimize", "run smaller cases")])
-def test_a_failing_submission_has_no_kernel_to_run_it_with(client, request_type, purpose):
+@pytest.mark.parametrize("request_type, what", [("Explain", "explained"), ("ExportCase", "exported"), ("Minimize", "minimized")])
+def test_a_failing_submission_has_no_kernel_to_run_it_with(client, request_type, what):
     submit(client, 78, [2, 4, 6, 9])
-    check_error(client.ask(request_type, seed=78, strategy="BinarySearchDims", max_iters=4), "InvalidRequest", "78", "'scale'", f"no kernel to {purpose} with")
+    check_error(client.ask(request_type, seed=78, strategy="BinarySearchDims", max_iters=4), "InvalidRequest", "78", "'scale'", f"cannot be {what}: a client submitted it")
 
 
 def test_the_largest_seed_arrives_exactly(client):
