@@ -31,7 +31,7 @@ if [ $mode != ci ]; then
   has 'jax, tensorflow' || fetch jax tensorflow-cpu || { has jax || fetch jax; } || echo "frameworks: no jax" >&2
   has torch || fetch_torch || echo "frameworks: no torch" >&2
   has triton || fetch triton==3.9.0 || echo "frameworks: no triton" >&2
-  for version in 3.2.0 3.5.1; do # Of PyTorch 2.6 and 2.9: they compile to PTX by another way than 3.6 and later.
+  for version in 3.2.0 3.5.1; do # Those of PyTorch 2.6 and 2.9. Up to 3.5 Triton has no hook for compiler stages, so gpuemu makes it write PTX in another way.
     older=$venv/older-tritons/$version
     [ -d "$older/triton" ] || fetch --no-deps --target "$older" "triton==$version" || echo "frameworks: no triton $version" >&2
   done

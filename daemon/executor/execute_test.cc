@@ -49,7 +49,7 @@ TEST_F(Execute, SaysOnceWhatNoRunChecked) {
   ExecutionPlan plan = add_plan("large");
   plan.sanitize = DeviceChecks{DeviceCheck::Schedule};
   const ExecutionReport report = run(plan);
-  EXPECT_EQ(device_.launch_count(), 2u) << "it is no fault";
+  EXPECT_EQ(device_.launch_count(), 2u) << "a note ends no series of runs";
   ASSERT_EQ(report.device.size(), 1u);
   EXPECT_TRUE(is_unchecked(report.device[0]));
 }

@@ -110,7 +110,7 @@ void choose_bins(const Sizes& sizes, const Ranks& ranks, WantedBins& wanted) {
 /// Adds the values to the wanted bins. `indices` has room for an index of each.
 void collect(std::span<const double> values, const DigitBins::Bin* bins, uint32_t* indices,
              WantedBins& wanted) {
-  // Which values are wanted cannot be predicted, so avoid a branch.
+  // Without a branch, which a processor could not predict.
   size_t count = 0;
   for (size_t i = 0; i < values.size(); ++i) {
     indices[count] = static_cast<uint32_t>(i);

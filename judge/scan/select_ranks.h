@@ -14,7 +14,8 @@ namespace gpuemu {
 using Parts = std::vector<std::span<const double>>;
 using Ranks = std::array<uint64_t, kPercentileCount>;
 
-/// Returns the elements at `ranks` (ascending) of all values. Requires finite values of at least 0.
+/// Returns the elements at `ranks` (ascending) of all values. Requires finite values of at
+/// least 0, none of them -0.
 std::array<double, kPercentileCount> select_ranks(const Parts& parts, const Ranks& ranks);
 
 }  // namespace gpuemu
