@@ -396,10 +396,13 @@ TEST(Limits, RacesOfTensorsBeyondTheRecordsAreSaidNotToBeLookedFor) {
                        .memory_limit_bytes = 1 << 30,
                        .race_history_bytes_max = 6 << 20,
                        .machine_code = machine_code});
-    const uint64_t small = kernel.buffer(std::vector<uint32_t>(32), "small"),
-                   large = kernel.buffer(std::vector<uint32_t>(1 << 20), "large");
-    kernel.arg(small).run();  // It does not access the other.
-    kernel.config().args.clear();
+    const uint64_t before = kernel.buffer(std::vector<uint32_t>(32), "small"),
+                   large = kernel.buffer(std::vector<uint32_t>(1 << 20), "large"),
+                   after = kernel.buffer(std::vector<uint32_t>(32), "small");
+    for (const uint64_t small : {before, after}) {  // It does not access the large one.
+      kernel.arg(small).run();
+      kernel.config().args.clear();
+    }
     kernel.arg(large);
     for (int again = 0; again < 2; ++again) {
       const LaunchReport report = kernel.run(false);

@@ -439,17 +439,41 @@ void Memory::keep_histories() {
     segments = 1;
     has_histories_ = false;
   }
+  if (lacks_histories_) take_unrecorded();  // Marks of a launch that failed.
   if (std::exchange(has_histories_, true)) return;
   lacks_histories_ = false;
-  uint64_t used = 0;
-  for (auto& [base, allocation] : by_base_) {
-    const uint64_t words = allocation->word_count();
-    used += words * 2 * sizeof(uint64_t) + row_count(words) * sizeof(RaceRow);
-    const bool fits = used <= history_bytes_max_;
-    if (fits && allocation->rows == nullptr) give_history(*allocation, words);
+  for (Allocation* const allocation : recorded_allocations()) {
+    if (allocation->rows == nullptr) give_history(*allocation, allocation->word_count());
     lacks_histories_ = lacks_histories_ || allocation->rows == nullptr;
-    if (!fits) return;
   }
+}
+
+/// Returns the allocations whose accesses fit into the records: the smallest, so that which ones
+/// does not depend on where they lie. Takes the records of the others.
+std::vector<Allocation*> Memory::recorded_allocations() {
+  const auto bytes_of = [](const Allocation* allocation) {
+    const uint64_t words = allocation->word_count();
+    return words * 2 * sizeof(uint64_t) + row_count(words) * sizeof(RaceRow);
+  };
+  std::vector<Allocation*> all;
+  uint64_t bytes = 0;
+  for (auto& [base, allocation] : by_base_) {
+    all.push_back(allocation.get());
+    bytes += bytes_of(allocation.get());
+  }
+  if (bytes <= history_bytes_max_) return all;
+  std::ranges::stable_sort(all, {}, &Allocation::bytes);
+  bytes = 0;
+  const auto first_left_out = std::ranges::find_if(all, [&](const Allocation* allocation) {
+    bytes += bytes_of(allocation);
+    return bytes > history_bytes_max_;
+  });
+  for (Allocation* const left_out : std::ranges::subrange(first_left_out, all.end())) {
+    left_out->take_races();
+  }
+  lacks_histories_ = true;
+  all.erase(first_left_out, all.end());
+  return all;
 }
 
 std::vector<std::string> Memory::take_unrecorded() {

@@ -84,7 +84,7 @@ class Memory {
   /// Implements Device::undefined_in.
   std::vector<UndefinedBytes> undefined_in(uint64_t address, uint64_t bytes);
   bool has_sources() const { return sources_ != 0; }
-  /// Allocates race histories for as many allocations as fit the limit.
+  /// Allocates race histories for as many allocations as fit the limit, the smallest first.
   void keep_histories();
   /// Returns the names of the allocations that were accessed without a history since the last call,
   /// in ascending order of address.
@@ -129,6 +129,7 @@ class Memory {
   void keep_marks(Allocation& gone);
   /// Marks for so many bytes, of any content. Throws std::bad_alloc.
   std::vector<uint8_t> any_marks(uint64_t bytes);
+  std::vector<Allocation*> recorded_allocations();
   void give_history(Allocation& to, uint64_t words);
   void forget_freed(uint64_t bytes_max);
   Result<Allocation*> checked(uint64_t address, uint64_t bytes, const char* what);
