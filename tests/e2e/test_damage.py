@@ -171,18 +171,19 @@ def submit(own, seed):
     return own.ask("SubmitOutput", op_name="scale", inputs={"x": x}, output=x, seed=seed)
 
 
+# The daemon may write a file with the ending .new and rename it meanwhile.
 def delete(folder):
-    shutil.rmtree(folder)
+    shutil.rmtree(folder.rename(folder.with_suffix(".aside")), ignore_errors=True)
 
 
 def replace(folder):
-    folder.rename(folder.with_suffix(".aside"))
-    shutil.copytree(folder.with_suffix(".aside"), folder)
+    aside = folder.rename(folder.with_suffix(".aside"))
+    shutil.copytree(aside, folder, ignore=shutil.ignore_patterns("*.new"))
 
 
 def empty(folder):
     for path in folder.iterdir():
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 @pytest.mark.parametrize("change", [delete, replace, empty])
