@@ -122,6 +122,7 @@ Result<std::unique_ptr<DeviceSlot>> open(Process& driver, size_t index) {
   StreamChecks checks;
   checks.sanitize = driver.settings.checks;
   checks.timeout_ms = driver.settings.launch_timeout_ms;
+  checks.timeout_restarts = driver.settings.launch_timeout_restarts;
   checks.profile = driver.settings.count_forms;
   checks.defers_undefined = true;
   checks.observer = [&driver, at = slot.get()](uint64_t tag, const std::string& entry,

@@ -348,10 +348,11 @@ void add_run(Command app, Session& session) {
               "End the program after this time, such as 90s or 10m; exit code 124")
       .type_name("TIME");
   command
-      .option("--launch-timeout", options->launch_timeout_s, "End a kernel after this many seconds")
+      .option("--launch-timeout", options->launch_timeout_s,
+              "End a kernel after this many seconds\n"
+              "(default: after 30 seconds in which none of its blocks ended)")
       .type_name("S")
-      .check(whole_number(1, 86400))
-      .show_default();
+      .check(whole_number(1, 86400));
   command
       .option("--on-finding", options->on_finding,
               "What a fault of a kernel does: the next call that waits fails (report),\nthat call "

@@ -161,7 +161,10 @@ Result<DriverSettings> driver_settings(const RunOptions& options) {
   DriverSettings settings;
   settings.devices = GPUEMU_TRY(devices_of(options));
   GPUEMU_TRY(set_checks(options.checks, settings));
-  settings.launch_timeout_ms = options.launch_timeout_s * 1000;
+  if (options.launch_timeout_s) {
+    settings.launch_timeout_ms = *options.launch_timeout_s * 1000;
+    settings.launch_timeout_restarts = false;
+  }
   settings.trace = !options.trace.empty();
   settings.count_forms = !options.fidelity.empty() || GPUEMU_TRY(fail_on_of(options)).unmeasured;
   settings.schedule_seed = options.schedule_seed;

@@ -16,7 +16,8 @@ struct RunOptions {
   std::vector<std::string> command;
   std::string arch = "sm_80", devices = "1", memory = "8G";
   std::string checks, fail_on, on_finding = "report", cuda_version = "13.0";
-  uint64_t error_exit_code = 1, findings_max = 1000, launch_timeout_s = 30, schedule_seed = 0;
+  uint64_t error_exit_code = 1, findings_max = 1000, schedule_seed = 0;
+  std::optional<uint64_t> launch_timeout_s;
   std::string timeout, output, suppress_template, trace, fidelity;
   std::vector<std::string> suppress;
   bool quiet = false, dry_run = false;

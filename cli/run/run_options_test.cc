@@ -69,5 +69,15 @@ TEST(RunOptions, PythonPackagesAreLeftOutOnDemand) {
   EXPECT_EQ(prepared_packages(options), "");
 }
 
+TEST(RunOptions, OnlyAGivenTimeoutOfLaunchesEndsSlowOnes) {
+  RunOptions options;
+  options.command = {"true"};
+  EXPECT_EQ(driver_settings(options)->launch_timeout_ms, 30'000u);
+  EXPECT_TRUE(driver_settings(options)->launch_timeout_restarts);
+  options.launch_timeout_s = 2;
+  EXPECT_EQ(driver_settings(options)->launch_timeout_ms, 2'000u);
+  EXPECT_FALSE(driver_settings(options)->launch_timeout_restarts);
+}
+
 }  // namespace
 }  // namespace gpuemu::cli

@@ -100,6 +100,10 @@ struct LaunchConfig : LaunchShape {
   /// Extends the timeout up to four times while other programs use the processors. Leave it false
   /// where a supervisor kills the process after the timeout. Emulator only.
   bool timeout_stretches = false;
+  /// Begins the timeout anew when a block of the grid has ended, so that it ends what hangs and not
+  /// what is slow. A launch that hangs ends after one to one and a half times the timeout. Emulator
+  /// only.
+  bool timeout_restarts = false;
   /// Limit per block. A block that executes more counts as an endless loop. Emulator only.
   uint64_t warp_instructions_max = kWarpInstructionsMax;
   bool profile = false;  ///< Collect counters (LaunchReport::profile); slower.

@@ -105,6 +105,7 @@ struct StreamLaunch : LaunchShape {
 struct StreamChecks {
   DeviceChecks sanitize = kUsualChecks;
   uint64_t timeout_ms = 30'000;
+  bool timeout_restarts = false;  ///< As in LaunchConfig.
   bool profile = false;
   bool defers_undefined = false;  ///< As in LaunchConfig.
   /// Called after every launch that ran, on the thread that ran it. Must not call the device.

@@ -337,7 +337,8 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   run.memory = &memory_;
   run.textures = &textures_;
   run.clock.began = begin;
-  run.clock.processor_began = processor_time_lately(begin);
+  run.clock.counted_from = begin;
+  run.clock.processor_then = processor_time_lately(begin);
   run.clock.deadline =
       begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
   run.progress.call_bytes_max = memory_.limit();
@@ -434,8 +435,10 @@ Status Emulator::review_redundancy(Program& program, const EntryInfo& entry,
   LaunchConfig again = config;
   again.profile = false;
   again.shadow = nullptr;
-  const uint64_t spent_ms = report.elapsed_ns / 1'000'000;
-  again.timeout_ms = config.timeout_ms > spent_ms ? config.timeout_ms - spent_ms : 1;
+  if (!config.timeout_restarts) {
+    const uint64_t spent_ms = report.elapsed_ns / 1'000'000;
+    again.timeout_ms = config.timeout_ms > spent_ms ? config.timeout_ms - spent_ms : 1;
+  }
   const Program& form = plain_program(program);
   before.put_back();
   Result<LaunchReport> seen = run(form, entry, again, {.look = &look});

@@ -199,31 +199,6 @@ TEST(Limits, RecursionThatFillsTheHostIsReported) {
   EXPECT_NE(report->findings[0].message.find("bytes of registers"), std::string::npos);
 }
 
-TEST(Limits, ManyTinyBlocksEndAtTheTimeout) {
-  TestKernel kernel(entry(""));
-  kernel.config().grid = {2147483647, 1, 1};
-  kernel.config().block = {1, 1, 1};
-  kernel.config().timeout_ms = 20;
-  const LaunchReport report = kernel.run(false);
-  ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(name_of(report.findings[0].kind), "timeout");
-}
-
-TEST(Limits, AnEndlessLoopEndsAtItsInstructions) {
-  TestKernel kernel(entry("L: bra L;"));
-  kernel.config().warp_instructions_max = 100'000;
-  const LaunchReport report = kernel.run(false);
-  ASSERT_EQ(report.findings.size(), 1u);
-  EXPECT_EQ(name_of(report.findings[0].kind), "timeout");
-  EXPECT_NE(report.findings[0].message.find("more than 100000 warp"), std::string::npos);
-}
-
-TEST(Limits, TheLongestTimeoutIsAccepted) {
-  TestKernel kernel(entry(""));
-  kernel.config().timeout_ms = ~uint64_t{0};
-  kernel.run();
-}
-
 const std::string kPrintf =
     ".extern .func (.param .b32 r) vprintf (.param .b64 a, .param .b64 b);\n";
 std::string printing(const std::string& format, const std::string& after) {

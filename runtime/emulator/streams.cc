@@ -150,6 +150,7 @@ Status EmulatorStreams::run(Order& order) {
     config.sanitize = checks->sanitize;
     config.timeout_ms = checks->timeout_ms;
     config.timeout_stretches = true;
+    config.timeout_restarts = checks->timeout_restarts;
     config.profile = checks->profile;
     config.defers_undefined = checks->defers_undefined;
     order.checks = checks;

@@ -44,6 +44,7 @@ Status write_run_settings(const std::string& folder, const DriverSettings& setti
                       {"trace", settings.trace},
                       {"count_forms", settings.count_forms},
                       {"launch_timeout_ms", settings.launch_timeout_ms},
+                      {"launch_timeout_restarts", settings.launch_timeout_restarts},
                       {"schedule_seed", settings.schedule_seed},
                       {"driver_version", settings.driver_version},
                       {"on_finding", static_cast<int>(settings.on_finding)},
@@ -68,6 +69,7 @@ Result<DriverSettings> read_run_settings(const std::string& folder) {
     made.trace = document.at("trace");
     made.count_forms = document.at("count_forms");
     made.launch_timeout_ms = document.at("launch_timeout_ms");
+    made.launch_timeout_restarts = document.at("launch_timeout_restarts");
     made.schedule_seed = document.at("schedule_seed");
     made.driver_version = document.at("driver_version");
     made.on_finding = static_cast<OnFinding>(document.at("on_finding").get<int>());

@@ -40,6 +40,7 @@ struct DriverSettings {
   bool trace = false;     ///< Write the times of calls and kernels.
   bool count_forms = false;  ///< Count the executed forms of instructions; slows kernels down.
   uint64_t launch_timeout_ms = 30'000;
+  bool launch_timeout_restarts = true;  ///< LaunchConfig::timeout_restarts.
   uint64_t schedule_seed = 0;
   int driver_version = 13000;  ///< 1000 * major + 10 * minor.
   OnFinding on_finding = OnFinding::Report;

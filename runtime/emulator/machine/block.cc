@@ -347,16 +347,19 @@ void Block::next_epoch() {
 }
 
 bool Block::over_budget() {
+  const LaunchConfig& config = *launch->inputs.config;
   if (is_over(*launch)) {
+    const std::string_view what = launch->clock.executed_then == 0
+                                      ? "the launch did not end within"
+                                      : "no block of the launch ended in the last";
     report_unfinished(DeviceFindingKind::Timeout,
                       launch->clock.cut_short
                           ? "the launch was stopped early: memory that nothing was written to had "
                             "decided a branch, and it ran on and on"
-                          : fmt::format("the launch did not end within {} ms",
-                                        launch->inputs.config->timeout_ms));
+                          : fmt::format("{} {} ms", what, config.timeout_ms));
     return true;
   }
-  const uint64_t most = launch->inputs.config->warp_instructions_max;
+  const uint64_t most = config.warp_instructions_max;
   if (clock.warp_instructions < most) return false;
   report_unfinished(DeviceFindingKind::Timeout,
                     fmt::format("the block executed more than {} warp instructions", most));

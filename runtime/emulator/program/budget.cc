@@ -70,14 +70,32 @@ bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds proce
   return 2 * processor < elapsed && elapsed < kStarvedMax * timeout;
 }
 
+namespace {
+/// Begins the timeout anew in its second half if a block has ended since it began.
+void restart_timeout(Launch& launch, std::chrono::steady_clock::time_point now) {
+  LaunchClock& clock = launch.clock;
+  const auto timeout = std::chrono::milliseconds(launch.inputs.config->timeout_ms);
+  if (clock.cut_short || now < clock.deadline.load() - timeout / 2) return;
+  const uint64_t executed = launch.progress.executed.load(std::memory_order_relaxed);
+  if (clock.executed_then.load() == executed) return;
+  clock.counted_from = now;
+  clock.processor_then = processor_time();
+  clock.deadline = now + timeout;
+  clock.executed_then = executed;  // Last, because other threads then compare with the deadline.
+}
+}  // namespace
+
 bool is_over(Launch& launch) {
   const auto now = std::chrono::steady_clock::now();
-  if (now <= launch.clock.deadline.load()) return false;
-  const auto timeout = std::chrono::milliseconds(launch.inputs.config->timeout_ms);
-  const bool goes_on = launch.inputs.config->timeout_stretches && !launch.clock.cut_short &&
-                       is_starved(now - launch.clock.began,
-                                  processor_time() - launch.clock.processor_began, timeout);
-  if (goes_on) launch.clock.deadline = now + timeout / 2;
+  LaunchClock& clock = launch.clock;
+  const LaunchConfig& config = *launch.inputs.config;
+  if (config.timeout_restarts) restart_timeout(launch, now);
+  if (now <= clock.deadline.load()) return false;
+  const auto timeout = std::chrono::milliseconds(config.timeout_ms);
+  const bool goes_on = config.timeout_stretches && !clock.cut_short &&
+                       is_starved(now - clock.counted_from.load(),
+                                  processor_time() - clock.processor_then.load(), timeout);
+  if (goes_on) clock.deadline = now + timeout / 2;
   return !goes_on;
 }
 

@@ -31,7 +31,8 @@ std::chrono::nanoseconds processor_time_lately(std::chrono::steady_clock::time_p
 /// programs, to conclude anything about the kernel. Always false from four times the timeout on.
 bool is_starved(std::chrono::nanoseconds elapsed, std::chrono::nanoseconds processor,
                 std::chrono::nanoseconds timeout);
-/// Returns whether the launch must end. Extends the deadline of a starved launch.
+/// Returns whether the launch must end. Moves the deadline of a launch whose timeout stretches or
+/// restarts (LaunchConfig). Any thread.
 bool is_over(Launch& launch);
 
 }  // namespace gpuemu::emulator

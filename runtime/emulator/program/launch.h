@@ -68,8 +68,12 @@ struct Repetition {
 struct LaunchClock {
   std::chrono::steady_clock::time_point began;
   std::atomic<std::chrono::steady_clock::time_point> deadline;
-  /// Processor time used by the process when the launch began.
-  std::chrono::nanoseconds processor_began{};
+  /// When the timeout began: with the launch, or when the end of a block was seen
+  /// (LaunchConfig::timeout_restarts).
+  std::atomic<std::chrono::steady_clock::time_point> counted_from;
+  /// Processor time used by the process at that time.
+  std::atomic<std::chrono::nanoseconds> processor_then{};
+  std::atomic<uint64_t> executed_then = 0;  ///< LaunchProgress::executed at that time.
   std::atomic<bool> cut_short = false;  ///< end_soon() moved the deadline forward.
   std::atomic<bool> stop = false;       ///< Makes all blocks stop at their next time slice.
   /// Added to each block's clock, in its units, to skip time when all blocks only wait for it to
