@@ -53,7 +53,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from protocol import cpp, documents, python, tables, typescript  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TABLES = ("records", "artifacts", "evidence", "kernel_records", "ci", "daemon", "replies", "errors", "requests", "storage", "sessions", "workers", "tapes", "ranges")
+TABLES = ("records", "artifacts", "evidence", "kernel_records", "ci", "replies", "errors", "requests", "storage", "sessions", "daemon", "tapes", "ranges")
 
 
 def main(arguments):

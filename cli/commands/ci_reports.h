@@ -9,7 +9,7 @@
 #include "cli/parse/command.h"
 #include "cli/report/case_pictures.h"
 #include "cli/session/session.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu::cli {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "cli/findings/finding_groups.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu::cli {
 

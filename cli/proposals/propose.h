@@ -10,7 +10,7 @@
 
 #include "cli/cuda_text/host_launch.h"
 #include "cli/cuda_text/source_scan.h"
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu::cli {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/report/text.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu::cli {
 

@@ -6,7 +6,7 @@
 
 #include "cli/report/case_pictures.h"
 #include "common/config/config.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/findings/finding_groups.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu::cli {
 

@@ -5,7 +5,8 @@
 #include "cli/report/ci_findings.h"
 #include "cli/report/junit_suite.h"
 #include "cli/report/text.h"
-#include "common/protocol/records.h"
+#include "common/protocol/layout_name.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/findings/finding_blocks.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/report/case_pictures.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu::cli {
 

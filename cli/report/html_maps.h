@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "common/protocol/kernel_records.gen.h"
 #include "common/tensor/tensor.h"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu::cli {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu::cli {
 

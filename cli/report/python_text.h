@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu::cli {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/protocol/sessions.gen.h"
-#include "common/protocol/workers.gen.h"
+#include "common/protocol/daemon.gen.h"
 
 namespace gpuemu::cli {
 

@@ -8,7 +8,7 @@
 #include "cli/findings/finding_blocks.h"
 #include "cli/findings/one_line.h"
 #include "common/protocol/evidence.gen.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 
 namespace gpuemu::cli {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/scaffold/read_sources.h"
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu::cli {
 

@@ -15,7 +15,6 @@
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
 #include "common/codec/fields_tapes.gen.h"
-#include "common/codec/fields_workers.gen.h"
 #include "common/protocol/replies.gen.h"
 
 namespace gpuemu {

@@ -7,13 +7,13 @@
 #include "common/base/service_limits.h"
 #include "common/codec/fields.h"
 #include "common/codec/fields_artifacts.gen.h"
+#include "common/codec/fields_daemon.gen.h"
 #include "common/codec/fields_evidence.gen.h"
 #include "common/codec/fields_ranges.gen.h"
 #include "common/codec/fields_records.gen.h"
 #include "common/codec/fields_sessions.gen.h"
 #include "common/codec/fields_storage.gen.h"
 #include "common/codec/fields_tapes.gen.h"
-#include "common/codec/fields_workers.gen.h"
 #include "common/protocol/requests.gen.h"
 
 namespace gpuemu {

@@ -15,7 +15,7 @@
 #include "common/codec/fields_replies.gen.h"
 #include "common/codec/fields_requests.gen.h"
 #include "common/codec/shared_tensor.h"
-#include "common/protocol/enums.gen.h"
+#include "common/codec/enums.gen.h"
 
 namespace gpuemu {
 

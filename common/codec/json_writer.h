@@ -11,7 +11,8 @@
 
 #include "common/codec/fields_replies.gen.h"
 #include "common/codec/fields_requests.gen.h"
-#include "common/protocol/records.h"
+#include "common/protocol/layout_name.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

@@ -12,7 +12,7 @@
 #include "common/codec/base64.h"
 #include "common/codec/json_codec.h"
 #include "common/codec/json_writer.h"
-#include "common/protocol/enums.gen.h"
+#include "common/codec/enums.gen.h"
 
 namespace gpuemu {
 namespace {

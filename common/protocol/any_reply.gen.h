@@ -6,13 +6,13 @@
 #include <variant>
 
 #include "common/protocol/artifacts.gen.h"
+#include "common/protocol/daemon.gen.h"
 #include "common/protocol/errors.gen.h"
 #include "common/protocol/ranges.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
 #include "common/protocol/tapes.gen.h"
-#include "common/protocol/workers.gen.h"
 
 namespace gpuemu {
 

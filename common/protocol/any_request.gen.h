@@ -5,12 +5,12 @@
 
 #include <variant>
 
+#include "common/protocol/daemon.gen.h"
 #include "common/protocol/ranges.gen.h"
 #include "common/protocol/requests.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
 #include "common/protocol/tapes.gen.h"
-#include "common/protocol/workers.gen.h"
 
 namespace gpuemu {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/protocol/stages.h"
 
 namespace gpuemu {

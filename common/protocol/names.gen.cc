@@ -2,6 +2,7 @@
 // Written by tools/make_protocol.py from common/protocol/tables/*.def; edit those and run it again.
 // clang-format off
 #include "common/protocol/artifacts.gen.h"
+#include "common/protocol/daemon.gen.h"
 #include "common/protocol/errors.gen.h"
 #include "common/protocol/evidence.gen.h"
 #include "common/protocol/kernel_records.gen.h"
@@ -9,7 +10,6 @@
 #include "common/protocol/requests.gen.h"
 #include "common/protocol/sessions.gen.h"
 #include "common/protocol/storage.gen.h"
-#include "common/protocol/workers.gen.h"
 
 #include "common/protocol/names.h"
 

@@ -1,5 +1,5 @@
 // Requests and replies, names other than enumerators, and conversion of errors to replies.
-#include "common/protocol/records.h"
+#include "common/protocol/layout_name.h"
 
 #include <memory>
 #include <utility>

@@ -20,7 +20,6 @@
 #include "common/protocol/kernel_records.gen.h"
 #include "common/protocol/records.gen.h"
 #include "common/protocol/sessions.gen.h"
-#include "common/protocol/workers.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {

@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include "common/base/text.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "common/protocol/kernel_records.gen.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "judge/bounds/error_range.h"
 #include "judge/explain/exact_comparison.h"

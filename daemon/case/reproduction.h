@@ -1,7 +1,7 @@
 // The data from which a stored case is reproduced.
 #pragma once
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

@@ -11,7 +11,7 @@
 
 #include "common/config/config.h"
 #include "common/protocol/artifacts.gen.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "common/protocol/requests.gen.h"
 #include "daemon/campaign/campaign.h"

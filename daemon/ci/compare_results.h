@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu {
 

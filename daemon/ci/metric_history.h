@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "daemon/storage/store.h"
 
 namespace gpuemu {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "daemon/ci/fingerprint.h"
 #include "daemon/storage/store.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/error.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "daemon/case/stage.h"
 
 namespace gpuemu {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "daemon/schedule/lane_claim.h"
 
 namespace gpuemu {

@@ -10,7 +10,7 @@
 #include "common/base/shell_word.h"
 #include "common/config/config.h"
 #include "common/numeric/element.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/protocol/replies.gen.h"
 #include "daemon/case/reproduction.h"
 #include "daemon/execution/device_findings.h"

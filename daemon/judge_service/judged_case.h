@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "judge/cases/case.h"
 #include "judge/verdict/validate.h"
 

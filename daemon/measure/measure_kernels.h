@@ -8,7 +8,7 @@
 
 #include "common/base/result.h"
 #include "common/config/config.h"
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu {
 

@@ -5,6 +5,9 @@
 namespace gpuemu::storage {
 namespace {
 
+/// How often each thing occurs, by name.
+using Counts = std::map<std::string, uint32_t>;
+
 using StoredCounts = std::vector<std::unique_ptr<stored::CountT>>;
 
 StoredCounts pack(const Counts& counts) {

@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "common/base/result.h"
-#include "common/protocol/artifacts.h"
-#include "common/protocol/records.h"
+#include "common/protocol/artifacts.gen.h"
+#include "common/protocol/records.gen.h"
 #include "daemon/records/stored_project.h"
 
 namespace gpuemu::storage {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/protocol/workers.gen.h"
+#include "common/protocol/daemon.gen.h"
 #include "daemon/worker/remote_pool.h"
 
 namespace gpuemu {

@@ -8,7 +8,7 @@
 #include "common/base/result.h"
 #include "common/config/op_config.h"
 #include "common/protocol/evidence.gen.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "daemon/search/corpus_entries.h"
 #include "judge/cases/case.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "judge/cases/case.h"
 
 namespace gpuemu {

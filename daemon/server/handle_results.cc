@@ -6,7 +6,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/service_limits.h"
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 #include "common/protocol/wire_errors.h"
 #include "daemon/ci/compare_results.h"
 #include "daemon/server/handlers.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "common/config/config.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

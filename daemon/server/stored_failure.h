@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "common/protocol/errors.gen.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/tensor/tensor.h"
 #include "daemon/server/handlers.h"
 

@@ -1,7 +1,7 @@
 // Private to this folder: limits the bytes of input snapshots in one listing.
 #pragma once
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

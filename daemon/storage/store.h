@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "common/base/result.h"
-#include "common/protocol/artifacts.h"
-#include "common/protocol/records.h"
+#include "common/protocol/artifacts.gen.h"
+#include "common/protocol/records.gen.h"
 
 namespace gpuemu {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 #include "daemon/records/keys.h"
 #include "daemon/storage/project_keys.h"
 

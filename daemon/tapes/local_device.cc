@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "daemon/tapes/sibling_outputs.h"
-#include "daemon/tapes/tape_form.h"
+#include "daemon/tapes/tape_attributes.h"
 #include "daemon/tapes/tape_ops.h"
 #include "runtime/device/device_traits.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/config/judging.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/tensor/tensor_view.h"
 
 namespace gpuemu {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/tensor/tensor.h"
 
 namespace gpuemu {

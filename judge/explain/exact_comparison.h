@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "common/tensor/tensor_view.h"
 #include "runtime/shadow/element_shadow.h"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu {
 

@@ -12,6 +12,9 @@
 namespace gpuemu {
 namespace {
 
+/// How often each thing occurs, by name.
+using Counts = std::map<std::string, uint32_t>;
+
 constexpr char kLog[] = R"(ptxas info    : 24 bytes gmem, 8 bytes cmem[4]
 ptxas warning : Stack size for entry function 'second' cannot be statically determined
 ptxas info    : (C7510) Potential Performance Loss

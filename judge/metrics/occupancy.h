@@ -6,7 +6,7 @@
 #include <string>
 
 #include "common/base/result.h"
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu {
 

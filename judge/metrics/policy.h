@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/config/config.h"
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu {

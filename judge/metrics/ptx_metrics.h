@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 #include "runtime/ptx/module.h"
 
 namespace gpuemu {

@@ -13,6 +13,9 @@
 namespace gpuemu {
 namespace {
 
+/// How often each thing occurs, by name.
+using Counts = std::map<std::string, uint32_t>;
+
 ptx::Module module_of(const std::string& text) {
   auto module = ptx::parse(text, "k.ptx");
   EXPECT_TRUE(module) << module.error().message;

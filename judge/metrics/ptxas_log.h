@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/protocol/artifacts.h"
+#include "common/protocol/artifacts.gen.h"
 
 namespace gpuemu {
 

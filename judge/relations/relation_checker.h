@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/config/op_config.h"
-#include "common/protocol/records.h"
+#include "common/protocol/records.gen.h"
 #include "judge/bounds/comparison.h"
 #include "judge/relations/derived_case.h"
 

@@ -1,7 +1,7 @@
 // A map of an output's errors, small enough for a report.
 #pragma once
 
-#include "common/protocol/ci.h"
+#include "common/protocol/ci.gen.h"
 
 namespace gpuemu {
 

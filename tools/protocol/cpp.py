@@ -251,6 +251,6 @@ def files(protocol):
         made[f"{CODEC}/fields_{table.name}.gen.h"] = fields_file(table, protocol)
     made[f"{FOLDER}/any_request.gen.h"] = variant_file("request", requests_part(protocol), protocol)
     made[f"{FOLDER}/any_reply.gen.h"] = variant_file("reply", replies_part(protocol), protocol)
-    made[f"{FOLDER}/enums.gen.h"] = enums_file(protocol)
+    made[f"{CODEC}/enums.gen.h"] = enums_file(protocol)
     made[f"{FOLDER}/names.gen.cc"] = names_file(protocol)
     return {path: "\n".join(lines) + "\n" for path, lines in made.items()}

@@ -220,23 +220,6 @@ class LaunchBounds:
 
 
 @dataclass
-class ProjectInfo:
-    """A project that the daemon knows, with what is stored of it. path: its gpuemu.toml, "" where it has none; ops: how many
-    it has, 0 where its file cannot be read; bytes: about, on disk; last_used: seconds since 1970."""
-
-    id: str = ""
-    path: str = ""  # Its gpuemu.toml with links resolved; "" where it has none.
-    name: str = ""  # For people; need not be unique.
-    open: bool = False
-    ops: int = 0  # 0 where its file cannot be read.
-    results: int = 0
-    failures: int = 0
-    bytes: int = 0  # About, on disk.
-    last_used: int = 0  # Seconds since 1970.
-    user: str = ""  # Owner of the records, on a daemon that several users share.
-
-
-@dataclass
 class StoredCase:
     """A stored failure that is not run again. case: its verdict with repro_info; inputs: its arrays by name."""
 
@@ -475,3 +458,20 @@ class StorageCompacted:
 
     bytes_freed: int = 0
     bytes_on_disk: int = 0  # All files in the folder now.
+
+
+@dataclass
+class ProjectInfo:
+    """A project that the daemon knows, with what is stored of it. path: its gpuemu.toml, "" where it has none; ops: how many
+    it has, 0 where its file cannot be read; bytes: about, on disk; last_used: seconds since 1970."""
+
+    id: str = ""
+    path: str = ""  # Its gpuemu.toml with links resolved; "" where it has none.
+    name: str = ""  # For people; need not be unique.
+    open: bool = False
+    ops: int = 0  # 0 where its file cannot be read.
+    results: int = 0
+    failures: int = 0
+    bytes: int = 0  # About, on disk.
+    last_used: int = 0  # Seconds since 1970.
+    user: str = ""  # Owner of the records, on a daemon that several users share.

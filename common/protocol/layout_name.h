@@ -1,5 +1,4 @@
-// The records of the wire protocol that several messages share, with the wire's names.
-// common/codec/json_codec.h converts records to JSON and back.
+// The names of memory layouts that reports and records print.
 #pragma once
 
 #include "common/protocol/records.gen.h"
