@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "common/protocol/sessions.gen.h"
 #include "common/protocol/daemon.gen.h"
+#include "common/protocol/sessions.gen.h"
 
 namespace gpuemu::cli {
 

@@ -9,8 +9,8 @@
 #include "common/base/blake2.h"
 #include "common/base/text.h"
 #include "common/numeric/element.h"
-#include "common/protocol/op_state.h"
 #include "common/protocol/layout_name.h"
+#include "common/protocol/op_state.h"
 #include "common/protocol/records.gen.h"
 
 namespace gpuemu::cli {

@@ -12,10 +12,10 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/result.h"
+#include "common/codec/enums.gen.h"
 #include "common/codec/fields_replies.gen.h"
 #include "common/codec/fields_requests.gen.h"
 #include "common/codec/shared_tensor.h"
-#include "common/codec/enums.gen.h"
 
 namespace gpuemu {
 

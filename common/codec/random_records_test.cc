@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "common/codec/base64.h"
+#include "common/codec/enums.gen.h"
 #include "common/codec/json_codec.h"
 #include "common/codec/json_writer.h"
-#include "common/codec/enums.gen.h"
 
 namespace gpuemu {
 namespace {

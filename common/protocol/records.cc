@@ -1,9 +1,8 @@
 // Requests and replies, names other than enumerators, and conversion of errors to replies.
-#include "common/protocol/layout_name.h"
-
 #include <memory>
 #include <utility>
 
+#include "common/protocol/layout_name.h"
 #include "common/protocol/names.h"
 #include "common/protocol/replies.h"
 #include "common/protocol/requests.h"

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "common/protocol/errors.gen.h"
 #include "common/protocol/daemon.gen.h"
+#include "common/protocol/errors.gen.h"
 #include "common/tls/tls_channel.h"
 #include "daemon/remote/mailbox.h"
 #include "daemon/remote/remote_registry.h"

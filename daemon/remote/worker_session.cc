@@ -15,8 +15,8 @@
 
 #include "common/base/limits.h"
 #include "common/codec/json_codec.h"
-#include "common/protocol/errors.gen.h"
 #include "common/protocol/daemon.gen.h"
+#include "common/protocol/errors.gen.h"
 #include "daemon/remote/device_info.h"
 
 namespace gpuemu {

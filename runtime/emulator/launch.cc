@@ -336,11 +336,7 @@ Result<LaunchReport> Emulator::run(const Program& found, const EntryInfo& entry,
   if (found.grid_barrier) run.workspace = GPUEMU_TRY(allocate_workspace());
   run.memory = &memory_;
   run.textures = &textures_;
-  run.clock.began = begin;
-  run.clock.counted_from = begin;
-  run.clock.processor_then = processor_time_lately(begin);
-  run.clock.deadline =
-      begin + std::chrono::milliseconds(std::min(config.timeout_ms, kTimeoutMsMax));
+  start_timeout(run, begin);
   run.progress.call_bytes_max = memory_.limit();
   std::unique_ptr<LaunchRaces> races;  // Not in an optional, whose storage would be cleared.
   if (checks.global_race) {

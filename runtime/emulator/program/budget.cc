@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "common/base/limits.h"
 #include "runtime/emulator/memory/race_history.h"
 #include "runtime/emulator/program/program.h"
 
@@ -47,6 +48,14 @@ void end_soon(Launch& launch) {
       kGrace, kGraceShare * (now - launch.clock.began));
   if (now + grace >= launch.clock.deadline.load() || launch.clock.cut_short.exchange(true)) return;
   launch.clock.deadline = now + grace;
+}
+
+void start_timeout(Launch& launch, std::chrono::steady_clock::time_point now) {
+  launch.clock.began = now;
+  launch.clock.counted_from = now;
+  launch.clock.processor_then = processor_time_lately(now);
+  launch.clock.deadline =
+      now + std::chrono::milliseconds(std::min(launch.inputs.config->timeout_ms, kTimeoutMsMax));
 }
 
 std::chrono::nanoseconds processor_time() {

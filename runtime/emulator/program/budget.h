@@ -18,6 +18,9 @@ struct Residency {
 /// Reduces `wanted` until it fits into `limit` bytes. ResourceExhausted if not even one block fits.
 Result<Residency> fit_blocks(const LaunchInputs& inputs, Residency wanted, uint64_t limit);
 
+/// Starts the clock of a launch that begins now.
+void start_timeout(Launch& launch, std::chrono::steady_clock::time_point now);
+
 /// Moves the deadline forward after a read that makes the rest of the launch unpredictable. Leaves
 /// a few times the time used so far, enough to find other faults.
 void end_soon(Launch& launch);
