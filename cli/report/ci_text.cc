@@ -11,6 +11,7 @@
 #include "cli/report/text.h"
 #include "common/base/shell_word.h"
 #include "common/base/text.h"
+#include "common/protocol/ci.h"
 
 namespace gpuemu::cli {
 namespace {

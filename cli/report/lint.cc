@@ -34,7 +34,7 @@ std::string numbers_of(const ArtifactMetrics& metrics) {
                      counted(metrics.ptx->loops, "loop"), metrics.ptx->shared_bytes);
 }
 
-std::string list_of(const Counts& counts) {
+std::string list_of(const std::map<std::string, uint32_t>& counts) {
   std::string text;
   for (const auto& [name, count] : counts) {
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, count);

@@ -9,6 +9,7 @@
 #include "common/base/blake2.h"
 #include "common/base/text.h"
 #include "common/numeric/element.h"
+#include "common/protocol/ci.h"
 #include "common/protocol/layout_name.h"
 #include "common/protocol/op_state.h"
 #include "common/protocol/records.gen.h"

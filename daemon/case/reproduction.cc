@@ -1,6 +1,7 @@
 #include "daemon/case/reproduction.h"
 
 #include "common/config/config.h"
+#include "common/protocol/layout_name.h"
 #include "common/tensor/snapshot.h"
 #include "daemon/case/case_request.h"
 #include "judge/cases/case.h"

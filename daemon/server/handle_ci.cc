@@ -3,6 +3,7 @@
 
 #include "common/base/text.h"
 #include "common/codec/json_codec.h"
+#include "common/protocol/ci.h"
 #include "common/protocol/wire_errors.h"
 #include "daemon/ci/ci_run.h"
 #include "daemon/executor/plan.h"

@@ -9,6 +9,7 @@
 
 #include "common/base/files.h"
 #include "common/codec/json_codec.h"
+#include "common/protocol/ci.h"
 #include "daemon/case/case_report.h"
 #include "daemon/schedule/slot.h"
 #include "daemon/schedule/slot_pool_options.h"

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "judge/metrics/counts.h"
+
 namespace gpuemu {
 namespace {
 

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/metrics/counts.h"
 #include "judge/metrics/occupancy.h"
 #include "judge/metrics/ptxas_log.h"
 #include "judge/metrics/sass.h"
@@ -13,8 +14,6 @@ namespace gpuemu {
 namespace {
 
 /// How often each thing occurs, by name.
-using Counts = std::map<std::string, uint32_t>;
-
 constexpr char kLog[] = R"(ptxas info    : 24 bytes gmem, 8 bytes cmem[4]
 ptxas warning : Stack size for entry function 'second' cannot be statically determined
 ptxas info    : (C7510) Potential Performance Loss

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "judge/metrics/counts.h"
 #include "judge/metrics/divergence.h"
 #include "judge/metrics/loops.h"
 #include "runtime/ptx/parse.h"
@@ -14,8 +15,6 @@ namespace gpuemu {
 namespace {
 
 /// How often each thing occurs, by name.
-using Counts = std::map<std::string, uint32_t>;
-
 ptx::Module module_of(const std::string& text) {
   auto module = ptx::parse(text, "k.ptx");
   EXPECT_TRUE(module) << module.error().message;

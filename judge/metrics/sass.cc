@@ -13,6 +13,7 @@
 #include <set>
 
 #include "common/base/text.h"
+#include "judge/metrics/counts.h"
 
 namespace gpuemu {
 namespace {
