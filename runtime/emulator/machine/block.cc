@@ -32,6 +32,12 @@ constexpr uint32_t kRoundsBeforeYield = 64;
 constexpr uint32_t kClockSlices = 512;
 /// What shared memory holds before the first store, where that is not checked.
 constexpr std::byte kUnwritten{0xa7};
+
+/// Adds the instructions of the blocks that have ended to the launch's.
+void tell_executed(Launch& launch, BlockClock& clock) {
+  launch.progress.executed.fetch_add(std::exchange(clock.thread_instructions, 0),
+                                     std::memory_order_relaxed);
+}
 }  // namespace
 
 Block::Block(Launch& of) : launch(&of) {
@@ -76,7 +82,7 @@ void Block::serve(Launch& of, bool same_inputs) {
 }
 
 void Block::release() {
-  launch->progress.executed.fetch_add(clock.thread_instructions, std::memory_order_relaxed);
+  tell_executed(*launch, clock);
   launch = nullptr;
 }
 
@@ -248,6 +254,8 @@ void Block::finish() {
   }
   report_unfinished_copy();
   for (const Warp& warp : warps) clock.thread_instructions += warp.executed;
+  // Shows is_over() that the launch makes progress.
+  if (launch->inputs.config->timeout_restarts) tell_executed(*launch, clock);
   if (counters == nullptr) return;
   launch->report.add_counts(*counters);
   counters->counts.clear();
