@@ -74,8 +74,8 @@ struct LaunchClock {
   /// Processor time used by the process at that time.
   std::atomic<std::chrono::nanoseconds> processor_then{};
   std::atomic<uint64_t> executed_then = 0;  ///< LaunchProgress::executed at that time.
-  std::atomic<bool> cut_short = false;  ///< end_soon() moved the deadline forward.
-  std::atomic<bool> stop = false;       ///< Makes all blocks stop at their next time slice.
+  std::atomic<bool> cut_short = false;      ///< end_soon() moved the deadline forward.
+  std::atomic<bool> stop = false;           ///< Makes all blocks stop at their next time slice.
   /// Added to each block's clock, in its units, to skip time when all blocks only wait for it to
   /// pass.
   std::atomic<uint64_t> ahead = 0;
