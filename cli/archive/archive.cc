@@ -1,21 +1,17 @@
 #include "cli/archive/archive.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
 #include "cli/archive/gzip.h"
-#include "cli/archive/opened.h"
 #include "common/codec/base64.h"
 #include "common/codec/json_codec.h"
-#include "common/numeric/dtype.h"
 
 namespace gpuemu::cli {
 namespace {
 
 using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
 constexpr size_t kPathBytesMax = 512, kFilesMax = 4096;
@@ -70,37 +66,6 @@ Status read_files(const Json& all, RunArchive& archive) {
     return damaged("its project file '{}' is not among its files", archive.config);
   }
   return ok_status();
-}
-
-OrderedJson replay_json(const ReplayOutcome& outcome) {
-  OrderedJson differing = OrderedJson::array();
-  for (const DifferingCase& one : outcome.differing) {
-    differing.push_back({{"op_name", one.op},
-                         {"dtype", name_of(one.dtype)},
-                         {"seed", one.seed},
-                         {"there", one.there},
-                         {"here", one.here}});
-  }
-  return {{"cases", outcome.cases},
-          {"same", outcome.same},
-          {"not_replayed", outcome.not_replayed},
-          {"differing", std::move(differing)}};
-}
-
-OrderedJson failing_cases(const CiRunSummary& run) {
-  OrderedJson cases = OrderedJson::array();
-  for (const ValidationResult& one : run.validation_results) {
-    if (one.passed) continue;
-    OrderedJson findings = OrderedJson::array();
-    for (const ValidationFailure& finding : one.failures) {
-      findings.push_back({{"kind", name_of(finding.kind)}, {"message", finding.message}});
-    }
-    OrderedJson failing = {{"op_name", one.op_name}, {"seed", one.seed}};
-    if (one.repro_info) failing["dtype"] = name_of(one.repro_info->dtype);
-    failing["failures"] = std::move(findings);
-    cases.push_back(std::move(failing));
-  }
-  return cases;
 }
 
 }  // namespace
@@ -180,23 +145,5 @@ Result<RunArchive> unpack_archive(std::string_view bytes) {
 }
 
 std::string case_text(const ReproduceResultReply& one) { return encode_reply(one) + "\n"; }
-
-std::string opened_json(const RunArchive& archive, const OpenedPlaces& places,
-                        const std::optional<ReplayOutcome>& outcome) {
-  const std::filesystem::path folder = places.folder;
-  const OrderedJson document = {{"archive", places.archive},
-                                {"version", archive.version},
-                                {"passed", archive.run.passed},
-                                {"failed", archive.run.failed},
-                                {"report", (folder / "report.html").string()},
-                                {"run", (folder / "run.json").string()},
-                                {"cases", (folder / "cases").string()},
-                                {"project", (folder / "project" / archive.config).string()},
-                                {"files", archive.files.size()},
-                                {"left_out", archive.left_out},
-                                {"failing", failing_cases(archive.run)},
-                                {"replay", outcome ? replay_json(*outcome) : OrderedJson()}};
-  return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace);
-}
 
 }  // namespace gpuemu::cli
