@@ -66,6 +66,7 @@ TEST(Timeouts, OneThatRestartsEndsWhatHangsAndNotWhatIsSlow) {
   EXPECT_EQ(name_of(ended.findings[0].kind), "timeout");
   EXPECT_TRUE(ended.findings[0].message.starts_with("no block of the launch ended in the last"))
       << ended.findings[0].message;
+  EXPECT_NE(ended.findings[0].message.find("--launch-timeout"), std::string::npos);
 }
 
 TEST(Timeouts, AnEndlessLoopEndsAtItsInstructions) {

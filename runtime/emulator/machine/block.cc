@@ -30,6 +30,9 @@ constexpr uint32_t kRoundsBeforeYield = 64;
 /// Time slices that ended early (at a barrier or exit) between two checks of the deadline, counted
 /// across blocks.
 constexpr uint32_t kClockSlices = 512;
+/// The end of the message about a timeout that restarts, which is that of gpuemu run.
+constexpr std::string_view kOnlySlow =
+    "; if it is slow and does not hang, give it longer with --launch-timeout";
 /// What shared memory holds before the first store, where that is not checked.
 constexpr std::byte kUnwritten{0xa7};
 
@@ -364,7 +367,8 @@ bool Block::over_budget() {
                       launch->clock.cut_short
                           ? "the launch was stopped early: memory that nothing was written to had "
                             "decided a branch, and it ran on and on"
-                          : fmt::format("{} {} ms", what, config.timeout_ms));
+                          : fmt::format("{} {} ms{}", what, config.timeout_ms,
+                                        config.timeout_restarts ? kOnlySlow : ""));
     return true;
   }
   const uint64_t most = config.warp_instructions_max;
